@@ -1,0 +1,110 @@
+# `make help` lists the targets. Packages and Python tools install themselves when missing.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+CPUS := $(shell nproc)
+export CMAKE_BUILD_PARALLEL_LEVEL ?= $(CPUS)
+export CTEST_PARALLEL_LEVEL ?= $(CPUS)
+
+# What `make test` runs, cheap stages first. Each is a target that can be run alone.
+STAGES := setup format-check lint-python configure-dev lint-cpp \
+          build-dev test-dev test-project \
+          build-asan-ubsan test-asan-ubsan \
+          build-tsan test-tsan
+ifneq ($(wildcard fuzz/*.cpp),)
+STAGES += build-fuzz test-fuzz
+endif
+
+CPP_FOLDERS := $(wildcard src tests examples bench fuzz)
+CPP_FILES = $(shell find $(CPP_FOLDERS) -name '*.h' -o -name '*.cpp')
+PYTHON_FOLDERS := scripts tests/project
+BENCHES := $(patsubst bench/%.cpp,bench-%,$(wildcard bench/*.cpp))
+VENV := .venv/.installed
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-zA-Z%_-]+:.*## ' Makefile | sed -E 's/^([^:]+):.*## (.*)/  \1\t\2/' | expand -t 20
+
+.PHONY: run
+run: packages-build ## build the release and run examples/readme.cpp
+	cmake --preset release
+	cmake --build --preset release --target example_readme
+	build/release/examples/readme
+
+.PHONY: test
+test: ## check everything: format, lint, tests, sanitizers, fuzzing
+	@scripts/stages.py $(STAGES)
+
+.PHONY: bench
+bench: ## run every benchmark
+	@test -n '$(BENCHES)' || { echo 'error: bench/ holds no benchmark' >&2; exit 1; }
+	@for bench in $(BENCHES); do $(MAKE) --no-print-directory $$bench; done
+
+bench-%: packages-build packages-bench ## run one benchmark, bench/%.cpp
+	cmake --preset release -D DYNAFLOW_BENCH=ON
+	cmake --build --preset release --target bench_$*
+	mkdir -p build/bench
+	build/release/bench/bench_$*
+
+.PHONY: format
+format: setup ## format C++ and Python in place
+	clang-format-19 -i $(CPP_FILES)
+	.venv/bin/ruff format $(PYTHON_FOLDERS)
+	.venv/bin/ruff check --fix $(PYTHON_FOLDERS)
+
+.PHONY: lint
+lint: format-check lint-python lint-cpp ## check format, Python and C++ without tests
+
+.PHONY: clean
+clean: ## delete everything that was built
+	rm -rf build
+
+# --- set-up -----------------------------------------------------------------------------------
+
+.PHONY: setup
+setup: packages-build packages-bench packages-test $(VENV) ## install what is missing
+
+.PHONY: packages-build packages-bench packages-test
+packages-build packages-bench packages-test: packages-%:
+	@scripts/packages.sh $*
+
+# After the packages: Debian's python3 needs python3-venv first.
+$(VENV): requirements-dev.txt | packages-test
+	python3 -m venv .venv
+	.venv/bin/python -m pip install --quiet --requirement requirements-dev.txt
+	touch $@
+
+# --- stages of `make test` --------------------------------------------------------------------
+
+.PHONY: format-check
+format-check: setup
+	clang-format-19 --dry-run -Werror $(CPP_FILES)
+	.venv/bin/ruff format --check $(PYTHON_FOLDERS)
+
+.PHONY: lint-python
+lint-python: setup
+	.venv/bin/ruff check $(PYTHON_FOLDERS)
+	.venv/bin/mypy $(PYTHON_FOLDERS)
+
+.PHONY: lint-cpp
+lint-cpp: configure-dev
+	scripts/tidy.py
+
+configure-%: setup
+	@mkdir -p build
+	cmake --preset $* > build/configure-$*.log || { cat build/configure-$*.log; exit 1; }
+
+build-%: configure-%
+	cmake --build --preset $*
+
+# Reports of an earlier run must not be counted.
+.PHONY: test-project
+test-project: build-dev
+	rm -rf build/project/results
+	DYNAFLOW_BUILD_DIR=build/dev .venv/bin/pytest --junitxml=build/project/results/pytest.xml
+
+test-%: build-%
+	rm -rf build/$*/results
+	ctest --preset $*

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "dynaflow/base/rule.h"
+
+namespace dynaflow {
+
+/// One finding: which rule, what happened, where, and what to do about it.
+struct Diagnostic {
+  Rule rule;
+  std::string message;
+  std::string where;
+  std::string fix;
+};
+
+/// Why something was refused: every finding at once, never empty.
+struct Error {
+  std::vector<Diagnostic> findings;
+
+  Error(Diagnostic finding) {
+    findings.push_back(std::move(finding));
+  }  // NOLINT: implicit by design
+  explicit Error(std::vector<Diagnostic> all);
+
+  [[nodiscard]] const Diagnostic& first() const { return findings.front(); }
+  /// Whether any finding broke this rule.
+  [[nodiscard]] bool broke(Rule rule) const;
+};
+
+/// The house form: `error S3 run-twice: …`, then indented `where` and `fix` lines.
+[[nodiscard]] std::string to_string(const Diagnostic& finding);
+[[nodiscard]] std::string to_string(const Error& error);
+
+}  // namespace dynaflow

@@ -1,0 +1,85 @@
+#include "dynaflow/compile.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "dynaflow/schedule/verify.h"
+
+namespace dynaflow {
+
+Result<std::shared_ptr<const PlacedPlan>> make_placed_plan(std::shared_ptr<const Graph> graph,
+                                                           const OpScheduler& scheduler,
+                                                           const Split& split) {
+  const Schedule schedule = record(*graph, scheduler, split);
+  if (auto well = all_well(verify(*graph, schedule)); !well) return Unexpected(well.error());
+  Plan plan = make_plan(*graph, schedule);
+  return PlacedPlan::make(std::move(graph), std::move(plan));
+}
+
+CompiledGraph::CompiledGraph(Graph graph, std::shared_ptr<const OpScheduler> scheduler,
+                             Device& device, CompileOptions options)
+    : graph_(std::make_shared<const Graph>(std::move(graph))),
+      scheduler_(std::move(scheduler)),
+      options_(options),
+      arena_(std::make_shared<Arena>(device)),
+      splits_(options.splits),
+      programs_(options.programs) {}
+
+Result<Stats> CompiledGraph::run(const Batch& batch, std::span<const Binding> bindings,
+                                 const RunOptions& options) {
+  const auto found = program(batch);
+  if (!found) return Unexpected(found.error());
+  return (*found)->run(bindings, options);
+}
+
+Result<std::shared_ptr<Program>> CompiledGraph::program(const Batch& batch) {
+  // Before the lock: the thread that holds it may be waiting for this very run to end.
+  if (Program::is_running_here(*arena_)) {
+    return Unexpected(Error(Diagnostic{kReentry, "a body uses the graph it is part of",
+                                       "CompiledGraph", "start it when this run has ended"}));
+  }
+  const std::scoped_lock lock(mutex_);
+  return find_program(batch);
+}
+
+Result<std::shared_ptr<Program>> CompiledGraph::find_program(const Batch& batch) {
+  const auto found = split(batch);
+  if (!found) return Unexpected(found.error());
+  const Split* parts = *found;
+  if (auto* known = programs_.find(*parts)) return *known;
+  auto placed = plan(*parts);
+  if (!placed) return Unexpected(placed.error());
+  ++stats_.bindings;
+  auto made = Program::make(std::move(*placed), arena_->device(), *parts, arena_);
+  if (!made) return Unexpected(made.error());
+  return programs_.put(*parts, std::make_shared<Program>(std::move(*made)));
+}
+
+Result<const Split*> CompiledGraph::split(const Batch& batch) {
+  if (const Split* known = splits_.find(batch)) return known;
+  ++stats_.splits;
+  Split parts = scheduler_->split(batch);
+  if (auto well = all_well(verify(batch, parts)); !well) return Unexpected(well.error());
+  return &splits_.put(batch, std::move(parts));
+}
+
+Result<std::shared_ptr<const PlacedPlan>> CompiledGraph::plan(const Split& parts) {
+  const auto serves = [&](const auto& placed) { return placed->plan().key.matches(parts); };
+  const auto at = std::ranges::find_if(plans_, serves);
+  if (at != plans_.end()) {
+    std::rotate(plans_.begin(), at, at + 1);
+    return plans_.front();
+  }
+  ++stats_.recordings;
+  auto placed = make_placed_plan(graph_, *scheduler_, parts);
+  if (!placed) return placed;
+  if (plans_.size() == options_.plans) plans_.pop_back();
+  return plans_.emplace_front(std::move(*placed));
+}
+
+CompileStats CompiledGraph::stats() const {
+  const std::scoped_lock lock(mutex_);
+  return stats_;
+}
+
+}  // namespace dynaflow

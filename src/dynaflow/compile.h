@@ -1,0 +1,66 @@
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <span>
+
+#include "dynaflow/base/lru_cache.h"
+#include "dynaflow/runtime/program.h"
+#include "dynaflow/schedule/op_scheduler.h"
+
+namespace dynaflow {
+
+/// How much a CompiledGraph remembers. All caches are bounded: the least recently used goes first.
+struct CompileOptions {
+  std::size_t splits = 256;   ///< batches whose split is known
+  std::size_t plans = 32;     ///< recorded and verified
+  std::size_t programs = 32;  ///< plans bound to sizes
+};
+
+/// How often the stages ran: in steady state, none of them moves.
+struct CompileStats {
+  std::uint64_t splits = 0;
+  std::uint64_t recordings = 0;
+  std::uint64_t bindings = 0;
+};
+
+/// Graph -> Schedule -> Plan, each verified: all that does not depend on sizes.
+[[nodiscard]] Result<std::shared_ptr<const PlacedPlan>> make_placed_plan(
+    std::shared_ptr<const Graph> graph, const OpScheduler& scheduler, const Split& split);
+
+/// A graph under a strategy on a device. Records a plan when a batch needs one, binds it to the
+/// batch's sizes, and from then on only runs it. Thread-safe: one run at a time.
+class CompiledGraph {
+ public:
+  /// `device` must outlive it.
+  CompiledGraph(Graph graph, std::shared_ptr<const OpScheduler> scheduler, Device& device,
+                CompileOptions options = {});
+
+  [[nodiscard]] Result<Stats> run(const Batch& batch, std::span<const Binding> bindings,
+                                  const RunOptions& options = {});
+
+  /// The Program that `run` would use for this batch, to look at its plan, lanes and timeline.
+  [[nodiscard]] Result<std::shared_ptr<Program>> program(const Batch& batch);
+
+  [[nodiscard]] const Graph& graph() const { return *graph_; }
+  [[nodiscard]] CompileStats stats() const;
+
+ private:
+  [[nodiscard]] Result<const Split*> split(const Batch& batch);
+  [[nodiscard]] Result<std::shared_ptr<const PlacedPlan>> plan(const Split& split);
+  [[nodiscard]] Result<std::shared_ptr<Program>> find_program(const Batch& batch);
+
+  std::shared_ptr<const Graph> graph_;
+  std::shared_ptr<const OpScheduler> scheduler_;
+  CompileOptions options_;
+  std::shared_ptr<Arena> arena_;
+
+  mutable std::mutex mutex_;  ///< guards what follows
+  LruCache<Batch, Split> splits_;
+  std::deque<std::shared_ptr<const PlacedPlan>> plans_;  ///< newest first
+  LruCache<Split, std::shared_ptr<Program>> programs_;
+  CompileStats stats_;
+};
+
+}  // namespace dynaflow

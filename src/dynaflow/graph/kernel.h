@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "dynaflow/base/check.h"
+#include "dynaflow/graph/type.h"
+
+namespace dynaflow {
+
+/// Whether a step is the first to write a partial sum.
+enum class PartialSum : std::uint8_t {
+  kStart,  ///< overwrite: nothing has been summed yet
+  kAdd,    ///< add to what is there
+};
+
+/// What a kernel sees of a value: rows at a fixed distance, nothing copied. A value without rows
+/// is one row. Splitting or merging the batch only changes `data` and `rows`.
+struct View {
+  std::byte* data = nullptr;
+  std::int64_t rows = 0;
+  std::int64_t row_stride = 0;  ///< bytes from one row to the next
+  std::int64_t elements = 0;    ///< per row
+  DType dtype = DType::kF32;
+  PartialSum sum = PartialSum::kStart;
+
+  /// Row i as a typed span; T must have the size of dtype.
+  template <class T>
+  [[nodiscard]] std::span<T> row(std::int64_t i) const {
+    DYNAFLOW_CHECK(sizeof(T) == static_cast<std::size_t>(size_of(dtype)));
+    return {reinterpret_cast<T*>(data + i * row_stride), static_cast<std::size_t>(elements)};
+  }
+};
+
+/// Rows [first, first + count) of the batch.
+struct RowRange {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+
+/// Where a kernel gets memory for outputs whose size only it knows.
+class UnplacedMemory {
+ public:
+  virtual ~UnplacedMemory() = default;
+  /// Sets `view` to `elements` elements of fresh memory. Throws std::bad_alloc.
+  virtual void allocate(View& view, std::int64_t elements) = 0;
+};
+
+/// One call of a kernel: the op's reads, then what it writes, each in the order declared.
+struct KernelArgs {
+  std::span<View> views;
+  std::size_t reads = 0;
+  RowRange rows;
+  UnplacedMemory* memory = nullptr;
+
+  [[nodiscard]] const View& in(std::size_t i) const { return views[i]; }
+  [[nodiscard]] const View& out(std::size_t i) const { return views[reads + i]; }
+  /// Gives an unplaced output its memory; call it once per output before writing.
+  const View& allocate(std::size_t i, std::int64_t elements) const {
+    memory->allocate(views[reads + i], elements);
+    return views[reads + i];
+  }
+};
+
+/// Computes an op on views. May throw; may be called from any lane's thread, for different
+/// micro-batches at the same time.
+using Kernel = std::function<void(const KernelArgs&)>;
+
+}  // namespace dynaflow

@@ -1,0 +1,261 @@
+#include "dynaflow/placement/hazards.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace dynaflow {
+namespace {
+
+/// What is known of a run of bytes: whose value is there, who wrote it, who has read it since.
+struct Segment {
+  std::int64_t end = 0;
+  StorageId owner;         ///< invalid: nobody has written here
+  std::int64_t shift = 0;  ///< physical minus logical address of the owner's bytes
+  StepId writer;           ///< invalid: the caller
+  std::vector<StepId> readers;
+};
+
+/// One access: `bytes` bytes from `begin`, where the value's own address is `begin - shift`.
+struct Probe {
+  StepId step;
+  ValueId value;
+  StorageId storage;
+  std::int64_t begin;
+  std::int64_t end;
+  std::int64_t shift;
+};
+
+/// An address space (the arena, one of the caller's buffers, a state) as disjoint segments.
+class Shadow {
+ public:
+  void seed(const Probe& probe) {
+    for_each(probe.begin, probe.end, [&](Segment& segment) { own(segment, probe); });
+  }
+
+  template <class Report>
+  void read(const Probe& probe, const HappensBefore& hb, const Report& report) {
+    for_each(probe.begin, probe.end, [&](Segment& segment) {
+      if (segment.owner != probe.storage || segment.shift != probe.shift) {
+        report(Hazard::What::kClobbered, segment.writer);
+      } else if (unordered(segment.writer, probe.step, hb)) {
+        report(Hazard::What::kRace, segment.writer);
+      }
+      if (probe.step.valid()) segment.readers.push_back(probe.step);
+    });
+  }
+
+  template <class Report>
+  void write(const Probe& probe, const HappensBefore& hb, const Report& report) {
+    for_each(probe.begin, probe.end, [&](Segment& segment) {
+      if (unordered(segment.writer, probe.step, hb)) {
+        report(Hazard::What::kRace, segment.writer);
+      }
+      for (const StepId reader : segment.readers) {
+        if (unordered(reader, probe.step, hb)) report(Hazard::What::kRace, reader);
+      }
+      own(segment, probe);
+    });
+  }
+
+ private:
+  static bool unordered(StepId earlier, StepId later, const HappensBefore& hb) {
+    return earlier.valid() && later.valid() && earlier != later && !hb.before(earlier, later);
+  }
+
+  static void own(Segment& segment, const Probe& probe) {
+    segment.owner = probe.storage;
+    segment.shift = probe.shift;
+    segment.writer = probe.step;
+    segment.readers.clear();
+  }
+
+  void cut(std::int64_t at) {
+    auto next = segments_.upper_bound(at);
+    if (next == segments_.begin()) return;
+    auto segment = std::prev(next);
+    if (segment->first == at || segment->second.end <= at) return;
+    Segment right = segment->second;
+    segment->second.end = at;
+    segments_.emplace(at, std::move(right));
+  }
+
+  template <class Fn>
+  void for_each(std::int64_t begin, std::int64_t end, const Fn& fn) {
+    cut(begin);
+    cut(end);
+    for (std::int64_t at = begin; at < end;) {
+      auto segment = segments_.lower_bound(at);
+      if (segment == segments_.end() || segment->first != at) {  // bytes nobody has touched
+        const std::int64_t stop = segment == segments_.end() ? end : std::min(end, segment->first);
+        segment = segments_.emplace(at, Segment{}).first;
+        segment->second.end = stop;
+      }
+      fn(segment->second);
+      at = segment->second.end;
+    }
+  }
+
+  std::map<std::int64_t, Segment> segments_;
+};
+
+class Walk {
+ public:
+  Walk(const Graph& graph, const Plan& plan, const Buffers& buffers, const Placement& placement,
+       const HappensBefore& hb)
+      : graph_(graph), plan_(plan), buffers_(buffers), placement_(placement), hb_(hb) {}
+
+  std::vector<Hazard> run() {
+    for (const ValueId id : graph_.inputs()) {
+      callers_bytes(
+          id, [&](const Probe& probe) { shadows_[space_of_storage(probe.storage)].seed(probe); });
+    }
+    for (const StepId step : hb_.order()) visit(step);
+    // At the end the caller reads its outputs, and its inputs again.
+    for (const auto ids : {graph_.outputs(), graph_.inputs()}) {
+      for (const ValueId id : ids) callers_bytes(id, [&](const Probe& probe) { read(probe); });
+    }
+    return std::move(hazards_);
+  }
+
+ private:
+  auto reporter(const Probe& probe) {
+    return [this, probe](Hazard::What what, StepId other) {
+      hazards_.push_back({what, other, probe.step, probe.value, ""});
+    };
+  }
+  /// A state's bytes are its own: nobody else can be found there.
+  auto races_only(const Probe& probe) {
+    return [this, probe](Hazard::What what, StepId other) {
+      if (what == Hazard::What::kRace) hazards_.push_back({what, other, probe.step, {}, "state"});
+    };
+  }
+
+  /// Address spaces: 0 the arena; then one per storage; then one per state.
+  [[nodiscard]] std::size_t space_of_storage(StorageId storage) const {
+    return graph_.storage(storage).memory == Memory::kArena ? 0 : 1 + storage.index;
+  }
+
+  template <class Fn>
+  void callers_bytes(ValueId id, const Fn& fn) {
+    const Value& value = graph_.value(id);
+    const Storage& storage = graph_.storage(value.storage);
+    const std::int64_t rows = storage.has_rows() ? placement_.row_starts.back() : 1;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const std::int64_t begin = row * storage.row_bytes + value.offset;
+      fn(Probe{{}, id, value.storage, begin, begin + value.type.bytes(), 0});
+    }
+  }
+
+  void visit(StepId id) {
+    const Step& step = plan_.steps[id.index];
+    for (std::uint32_t i = 0; i < step.operands.count; ++i) {
+      const Access access = plan_.operands(step)[i].access;
+      if (access != Access::kWrite) probe(id, i, [&](const Probe& each) { read(each); });
+    }
+    effects(
+        id, [](Access access) { return access != Access::kWrite; },
+        [&](const Probe& each, std::size_t space) {
+          shadows_[space].read(each, hb_, races_only(each));
+        });
+    for (std::uint32_t i = 0; i < step.operands.count; ++i) {
+      const Access access = plan_.operands(step)[i].access;
+      if (access != Access::kRead) probe(id, i, [&](const Probe& each) { write(each); });
+    }
+    effects(
+        id, [](Access access) { return access != Access::kRead; },
+        [&](const Probe& each, std::size_t space) {
+          shadows_[space].write(each, hb_, races_only(each));
+        });
+  }
+
+  void read(const Probe& probe) {
+    shadows_[space_of_storage(probe.storage)].read(probe, hb_, reporter(probe));
+  }
+  void write(const Probe& probe) {
+    shadows_[space_of_storage(probe.storage)].write(probe, hb_, reporter(probe));
+  }
+
+  /// Calls `fn` for every run of bytes an operand covers.
+  template <class Fn>
+  void probe(StepId id, std::uint32_t operand, const Fn& fn) {
+    const Step& step = plan_.steps[id.index];
+    const std::uint32_t at = step.operands.first + operand;
+    const ValueId value_id = plan_.step_operands[at].value;
+    const Value& value = graph_.value(value_id);
+    const Storage& storage = graph_.storage(value.storage);
+    const BufferId buffer = buffers_.of_operand[at];
+    if (storage.memory == Memory::kUnplaced) {  // one imaginary byte per micro-batch
+      fn(Probe{id, value_id, value.storage, step.microbatches.first, step.microbatches.last, 0});
+      return;
+    }
+    const PlacedView& view = placement_.views[at];
+    const std::int64_t base = placement_.offsets[buffer.index] + view.offset;
+    const std::int64_t first_row =
+        storage.kind == Kind::kSplit ? placement_.rows(step.microbatches).first : 0;
+    const std::int64_t shift = base - (first_row * storage.row_bytes + value.offset);
+    if (!in_bounds(id, value_id, buffer, base, view.rows)) return;
+    if (value.type.bytes() == storage.row_bytes) {  // rows touch: one run
+      fn(Probe{id, value_id, value.storage, base, base + view.rows * storage.row_bytes, shift});
+      return;
+    }
+    for (std::int64_t row = 0; row < view.rows; ++row) {
+      const std::int64_t begin = base + row * storage.row_bytes;
+      fn(Probe{id, value_id, value.storage, begin, begin + value.type.bytes(), shift});
+    }
+  }
+
+  bool in_bounds(StepId step, ValueId value_id, BufferId buffer, std::int64_t base,
+                 std::int64_t rows) {
+    const Value& value = graph_.value(value_id);
+    const Storage& storage = graph_.storage(value.storage);
+    const bool arena = storage.memory == Memory::kArena;
+    const std::int64_t limit = arena ? placement_.arena_bytes : placement_.sizes[buffer.index];
+    const std::int64_t end =
+        rows == 0 ? base : base + (rows - 1) * storage.row_bytes + value.type.bytes();
+    if (rows == 0 || (base >= 0 && end <= limit)) return rows > 0;
+    hazards_.push_back({Hazard::What::kOutOfBounds,
+                        {},
+                        step,
+                        value_id,
+                        "bytes " + std::to_string(base) + " to " + std::to_string(end) + " of " +
+                            std::to_string(limit)});
+    return false;
+  }
+
+  template <class Select, class Fn>
+  void effects(StepId id, const Select& select, const Fn& fn) {
+    const Step& step = plan_.steps[id.index];
+    for (const OpId op : plan_.ops(step)) {
+      for (const Effect& effect : graph_.op(op).effects) {
+        if (!select(effect.access)) continue;
+        const std::size_t space = 1 + graph_.storages().size() + effect.state.index;
+        const bool own = effect.rows == Rows::kOwn;
+        fn(Probe{id,
+                 {},
+                 {},
+                 own ? step.microbatches.first : 0,
+                 own ? step.microbatches.last : plan_.microbatches(),
+                 0},
+           space);
+      }
+    }
+  }
+
+  const Graph& graph_;
+  const Plan& plan_;
+  const Buffers& buffers_;
+  const Placement& placement_;
+  const HappensBefore& hb_;
+  std::map<std::size_t, Shadow> shadows_;
+  std::vector<Hazard> hazards_;
+};
+
+}  // namespace
+
+std::vector<Hazard> find_hazards(const Graph& graph, const Plan& plan, const Buffers& buffers,
+                                 const Placement& placement, const HappensBefore& hb) {
+  return Walk(graph, plan, buffers, placement, hb).run();
+}
+
+}  // namespace dynaflow

@@ -1,0 +1,136 @@
+#include "dynaflow/placement/verify.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "dynaflow/placement/hazards.h"
+
+namespace dynaflow {
+namespace {
+
+std::string name_of(const Graph& graph, const Plan& plan, StepId step) {
+  return step.valid() ? describe(graph, plan, plan.steps[step.index]) : std::string("the caller");
+}
+
+Diagnostic finding_of(const Graph& graph, const Plan& plan, const Hazard& hazard) {
+  const std::string value = hazard.value.valid() ? graph.value(hazard.value).name : hazard.detail;
+  const std::string second = name_of(graph, plan, hazard.second);
+  switch (hazard.what) {
+    case Hazard::What::kOutOfBounds:
+      return {kViewOutsideBuffer, second + " reaches outside '" + value + "': " + hazard.detail,
+              "placement", "place views within their buffers"};
+    case Hazard::What::kRace:
+      return {kLiveOverlap,
+              second + " uses bytes of '" + value + "' while " +
+                  name_of(graph, plan, hazard.first) + " may still be using them",
+              "placement", "let only buffers share whose uses are ordered"};
+    case Hazard::What::kClobbered:
+      break;
+  }
+  return {kLiveOverlap,
+          second + " reads '" + value + "', but its bytes hold what " +
+              name_of(graph, plan, hazard.first) + " left there",
+          "placement", "let only buffers share whose lifetimes are apart"};
+}
+
+}  // namespace
+
+PlacementVerifier::PlacementVerifier(const Graph& graph, const Plan& plan, const Buffers& buffers,
+                                     const HappensBefore& hb)
+    : graph_(graph),
+      plan_(plan),
+      buffers_(buffers),
+      hb_(hb),
+      first_known_(buffers.items.size() * hb.lanes(), std::numeric_limits<std::uint32_t>::max()),
+      last_use_(buffers.items.size() * hb.lanes(), 0) {
+  std::vector<std::uint8_t> seen(buffers.items.size(), 0);
+  for (const StepId id : hb.order()) {
+    const Step& step = plan.steps[id.index];
+    for (std::uint32_t i = 0; i < step.operands.count; ++i) {
+      const BufferId buffer = buffers.of_operand[step.operands.first + i];
+      const bool arena =
+          graph.storage(buffers.items[buffer.index].storage).memory == Memory::kArena;
+      if (arena && seen[buffer.index]++ == 0) by_first_use_.push_back(buffer);
+      for (std::size_t lane = 0; lane < hb.lanes(); ++lane) {
+        std::uint32_t& known = first_known_[buffer.index * hb.lanes() + lane];
+        known = std::min(known, hb.known_at(id)[lane]);
+      }
+      std::uint32_t& last = last_use_[buffer.index * hb.lanes() + step.lane.index];
+      last = std::max(last, step.position + 1);
+    }
+  }
+}
+
+bool PlacementVerifier::apart(BufferId earlier, BufferId later) const {
+  const std::size_t lanes = hb_.lanes();
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    if (last_use_[earlier.index * lanes + lane] > first_known_[later.index * lanes + lane]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool PlacementVerifier::views_are_slices(const Placement& placement) const {
+  const std::int64_t batch = placement.row_starts.back();
+  for (const Step& step : plan_.steps) {
+    const std::int64_t from = placement.row_starts[step.microbatches.first];
+    const std::int64_t to = placement.row_starts[step.microbatches.last];
+    for (std::uint32_t i = step.operands.first; i < step.operands.first + step.operands.count;
+         ++i) {
+      const Value& value = graph_.value(plan_.step_operands[i].value);
+      const Storage& storage = graph_.storage(value.storage);
+      if (storage.memory == Memory::kUnplaced) continue;
+      const Buffer& buffer = buffers_.items[buffers_.of_operand[i].index];
+      const bool split = storage.kind == Kind::kSplit;
+      const std::int64_t rows = split ? to - from : storage.kind == Kind::kCoupled ? batch : 1;
+      const std::int64_t skipped =
+          split ? from - placement.row_starts[buffer.microbatches.first] : 0;
+      const PlacedView& view = placement.views[i];
+      if (view.rows != rows || view.offset != skipped * storage.row_bytes + value.offset ||
+          (skipped + rows) * storage.row_bytes > placement.sizes[buffers_.of_operand[i].index]) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+/// Buffers take their bytes in order of first use; whoever held them before must be done. Looking
+/// at the last holder of a byte is enough, for being apart is transitive.
+bool PlacementVerifier::neighbours_are_apart(const Placement& placement) const {
+  struct Holder {
+    std::int64_t end;
+    BufferId buffer;
+  };
+  std::map<std::int64_t, Holder> held;  // by begin
+  for (const BufferId buffer : by_first_use_) {
+    const std::int64_t begin = placement.offsets[buffer.index];
+    const std::int64_t end = begin + placement.sizes[buffer.index];
+    if (begin < 0 || end > placement.arena_bytes) return false;
+    if (begin == end) continue;
+    auto at = held.upper_bound(begin);
+    if (at != held.begin() && std::prev(at)->second.end > begin) --at;
+    while (at != held.end() && at->first < end) {
+      const auto [from, holder] = *at;
+      if (!apart(holder.buffer, buffer)) return false;
+      at = held.erase(at);
+      if (from < begin) held.emplace(from, Holder{begin, holder.buffer});
+      if (holder.end > end) at = held.emplace(end, holder).first;
+    }
+    held.emplace(begin, Holder{end, buffer});
+  }
+  return true;
+}
+
+std::vector<Diagnostic> PlacementVerifier::verify(const Placement& placement) const {
+  if (views_are_slices(placement) && neighbours_are_apart(placement)) return {};
+  std::vector<Diagnostic> findings;
+  for (const Hazard& hazard : find_hazards(graph_, plan_, buffers_, placement, hb_)) {
+    findings.push_back(finding_of(graph_, plan_, hazard));
+  }
+  return findings;
+}
+
+}  // namespace dynaflow

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "dynaflow/device/device.h"
+#include "dynaflow/placement/placed_plan.h"
+#include "dynaflow/runtime/arena.h"
+#include "dynaflow/runtime/binding.h"
+#include "dynaflow/runtime/stats.h"
+#include "dynaflow/timeline/timeline.h"
+
+namespace dynaflow {
+
+struct RunOptions {
+  enum class Trace : std::uint8_t { kOff, kOn };
+
+  Trace trace = Trace::kOff;  ///< stamp every step, for timeline()
+  WatchOptions watch = {};
+};
+
+/// A plan bound to sizes, memory and a device: run it as often as you like. A steady run looks up
+/// nothing and allocates nothing. One run at a time; other threads wait their turn, and a body that
+/// runs the Program it is part of gets R4 re-entry.
+class Program {
+ public:
+  /// Programs of one graph may share an arena; by default each has its own.
+  [[nodiscard]] static Result<Program> make(std::shared_ptr<const PlacedPlan> plan, Device& device,
+                                            const Split& split,
+                                            std::shared_ptr<Arena> arena = nullptr);
+
+  Program(Program&&) noexcept;
+  Program& operator=(Program&&) noexcept;
+  ~Program();
+
+  /// Binds to other sizes that the plan serves (Schedule::Key::matches).
+  [[nodiscard]] Result<void> rebind(const Split& split);
+
+  /// `bindings` names every input and output of the graph once. A failure leaves the Program ready
+  /// for the next run; outputs are then undefined.
+  [[nodiscard]] Result<Stats> run(std::span<const Binding> bindings,
+                                  const RunOptions& options = {});
+
+  /// Whether the calling thread is inside a body of a Program that uses this arena.
+  [[nodiscard]] static bool is_running_here(const Arena& arena);
+
+  /// When the steps of the last traced run ran.
+  [[nodiscard]] Timeline timeline() const;
+
+  [[nodiscard]] const PlacedPlan& placed_plan() const;
+  [[nodiscard]] const Plan& plan() const { return placed_plan().plan(); }
+  [[nodiscard]] const Placement& placement() const;
+  /// The shares the plan asked for and those the device granted.
+  [[nodiscard]] std::span<const LaneGrant> lanes() const;
+
+ private:
+  class Work;
+
+  Program(std::shared_ptr<const PlacedPlan> plan, std::shared_ptr<Arena> arena);
+  [[nodiscard]] Result<void> check(std::span<const Binding> bindings) const;
+  [[nodiscard]] Result<Stats> launch(std::span<const Binding> bindings, const RunOptions& options);
+
+  std::shared_ptr<const PlacedPlan> plan_;
+  std::shared_ptr<Arena> arena_;
+  std::unique_ptr<Placement> placement_;
+  std::shared_ptr<Work> work_;
+};
+
+}  // namespace dynaflow

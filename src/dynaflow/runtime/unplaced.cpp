@@ -1,0 +1,59 @@
+#include "dynaflow/runtime/unplaced.h"
+
+#include <map>
+
+namespace dynaflow {
+
+Unplaced::Unplaced(const PlacedPlan& plan, std::span<View> views)
+    : views_(views), slot_of_(views.size(), nullptr) {
+  std::map<BufferId, Slot*> known;
+  for (const Step& step : plan.plan().steps) {
+    for (std::uint32_t i = step.operands.first; i < step.operands.first + step.operands.count;
+         ++i) {
+      const BufferId buffer = plan.buffers().of_operand[i];
+      const StorageId storage = plan.buffers().items[buffer.index].storage;
+      if (plan.graph().storage(storage).memory != Memory::kUnplaced) continue;
+      Slot*& slot = known[buffer];
+      if (slot == nullptr) slot = slots_.emplace_back(std::make_unique<Slot>()).get();
+      slot->views.push_back(i);
+      ++slot->steps;
+      slot_of_[i] = slot;
+    }
+  }
+}
+
+void Unplaced::allocate(View& view, std::int64_t elements) {
+  Slot* slot = slot_of_[static_cast<std::size_t>(&view - views_.data())];
+  DYNAFLOW_CHECK(slot != nullptr);  // only unplaced outputs are allocated by bodies
+  const std::int64_t bytes = elements * size_of(view.dtype);
+  slot->memory = std::make_unique<std::byte[]>(static_cast<std::size_t>(bytes));
+  for (const std::uint32_t i : slot->views) {
+    views_[i].data = slot->memory.get();
+    views_[i].rows = 1;
+    views_[i].row_stride = bytes;
+    views_[i].elements = elements;
+  }
+  values_.fetch_add(1, std::memory_order_relaxed);
+  bytes_.fetch_add(bytes, std::memory_order_relaxed);
+}
+
+void Unplaced::step_done(Slice operands) {
+  for (std::uint32_t i = operands.first; i < operands.first + operands.count; ++i) {
+    Slot* slot = slot_of_[i];
+    if (slot != nullptr && slot->left.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      slot->memory.reset();
+    }
+  }
+}
+
+void Unplaced::reset() {
+  values_.store(0, std::memory_order_relaxed);
+  bytes_.store(0, std::memory_order_relaxed);
+  for (const auto& slot : slots_) {
+    slot->memory.reset();
+    slot->left.store(slot->steps, std::memory_order_relaxed);
+    for (const std::uint32_t i : slot->views) views_[i] = {nullptr, 0, 0, 0, views_[i].dtype, {}};
+  }
+}
+
+}  // namespace dynaflow

@@ -1,0 +1,238 @@
+#include "dynaflow/simulate/simulate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <tuple>
+#include <utility>
+
+namespace dynaflow {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+// Ends closer than this are one moment: rounding in fractions must not decide who was first.
+constexpr double kSameMomentNs = 1e-3;
+
+std::int64_t op_ns(const Costs& costs, OpId op, std::int64_t rows) {
+  return costs.ops[op.index].fixed_ns + costs.ops[op.index].row_ns * rows;
+}
+
+/// How long a step takes alone, and what it mainly uses: the class of its costliest op.
+struct Work {
+  std::int64_t ns = 0;
+  CostClass cost = CostClass::kCompute;
+};
+
+Work work_of(const Graph& graph, const Plan& plan, const Step& step, const Placement& placement,
+             const Costs& costs) {
+  const std::int64_t rows = placement.rows(step.microbatches).count;
+  Work work{costs.step_ns, CostClass::kCompute};
+  std::int64_t costliest = -1;
+  for (const OpId op : plan.ops(step)) {
+    const std::int64_t ns = op_ns(costs, op, rows);
+    work.ns += ns;
+    if (ns > costliest) work.cost = graph.op(op).cost;
+    costliest = std::max(costliest, ns);
+  }
+  return work;
+}
+
+struct Times {
+  double begin = 0;
+  double end = 0;
+};
+
+/// The plan's lanes on a virtual clock. Between two moments at which a step starts or ends, every
+/// running step is stretched by a constant factor.
+class VirtualRun {
+ public:
+  VirtualRun(const Plan& plan, const std::vector<Work>& work, const Costs& costs)
+      : plan_(plan), work_(work), costs_(costs), lanes_(plan.lane_steps.size()) {
+    times_.resize(plan.steps.size());
+  }
+
+  std::vector<Times> run() {
+    release();
+    for (double next = next_moment(); next != kNever; next = next_moment()) {
+      advance_to(next);
+      release();
+    }
+    return std::move(times_);
+  }
+
+ private:
+  enum class Head : std::uint8_t {
+    kBlocked,   ///< its waits do not hold yet, or the lane is done
+    kReleased,  ///< its waits hold; the hand-off from the other lane is under way
+    kRunning,
+  };
+
+  struct Lane {
+    std::uint32_t completed = 0;
+    Head head = Head::kBlocked;
+    double arrived = 0;    ///< when the step at the head got there
+    double starts = 0;     ///< when a released step starts
+    double remaining = 0;  ///< of a running step, in ns of running alone
+    double stretch = 1;    ///< of a running step: how many times longer it takes just now
+  };
+
+  [[nodiscard]] bool is_done(std::size_t lane) const {
+    return lanes_[lane].completed == plan_.lane_steps[lane].size();
+  }
+  [[nodiscard]] StepId head(std::size_t lane) const {
+    return plan_.lane_steps[lane][lanes_[lane].completed];
+  }
+  [[nodiscard]] const Work& work(std::size_t lane) const { return work_[head(lane).index]; }
+
+  [[nodiscard]] bool waits_hold(const Step& step) const {
+    const auto waits = plan_.waits(step);
+    return std::all_of(waits.begin(), waits.end(),
+                       [&](const Wait& wait) { return lanes_[wait.lane].completed >= wait.count; });
+  }
+
+  /// A step that finds its waits fulfilled starts at once; one that had to wait for another lane
+  /// starts a hand-off later.
+  void release() {
+    for (std::size_t i = 0; i < lanes_.size(); ++i) {
+      Lane& lane = lanes_[i];
+      if (lane.head != Head::kBlocked || is_done(i)) continue;
+      if (!waits_hold(plan_.steps[head(i).index])) continue;
+      const double handoff = static_cast<double>(costs_.handoff_ns);
+      lane.head = Head::kReleased;
+      lane.starts = lane.arrived == now_ ? now_ : now_ + handoff;
+    }
+    start_released();
+    set_stretches();
+  }
+
+  void start_released() {
+    for (std::size_t i = 0; i < lanes_.size(); ++i) {
+      Lane& lane = lanes_[i];
+      if (lane.head != Head::kReleased || lane.starts > now_) continue;
+      lane.head = Head::kRunning;
+      lane.remaining = static_cast<double>(work(i).ns);
+      times_[head(i).index].begin = now_;
+    }
+  }
+
+  void set_stretches() {
+    for (std::size_t i = 0; i < lanes_.size(); ++i) {
+      if (lanes_[i].head == Head::kRunning) lanes_[i].stretch = stretch(i);
+    }
+  }
+
+  [[nodiscard]] double stretch(std::size_t lane) const {
+    const auto& beside = costs_.slowdown[static_cast<std::size_t>(work(lane).cost)];
+    double product = 1;
+    for (std::size_t other = 0; other < lanes_.size(); ++other) {
+      if (other == lane || lanes_[other].head != Head::kRunning) continue;
+      product *= beside[static_cast<std::size_t>(work(other).cost)];
+    }
+    return product;
+  }
+
+  /// When this lane's state changes next, if the others let it be.
+  [[nodiscard]] double next_moment(const Lane& lane) const {
+    if (lane.head == Head::kBlocked) return kNever;
+    if (lane.head == Head::kReleased) return lane.starts;
+    return now_ + lane.remaining * lane.stretch;
+  }
+
+  [[nodiscard]] double next_moment() const {
+    double next = kNever;
+    for (const Lane& lane : lanes_) next = std::min(next, next_moment(lane));
+    return next;
+  }
+
+  void advance_to(double moment) {
+    const double passed = moment - now_;
+    for (std::size_t i = 0; i < lanes_.size(); ++i) {
+      Lane& lane = lanes_[i];
+      if (lane.head != Head::kRunning) continue;
+      if (next_moment(lane) <= moment + kSameMomentNs) {
+        finish(i, moment);
+      } else {
+        lane.remaining -= passed / lane.stretch;
+      }
+    }
+    now_ = moment;
+  }
+
+  void finish(std::size_t i, double moment) {
+    times_[head(i).index].end = moment;
+    ++lanes_[i].completed;
+    lanes_[i].head = Head::kBlocked;
+    lanes_[i].arrived = moment;
+  }
+
+  const Plan& plan_;
+  const std::vector<Work>& work_;
+  const Costs& costs_;
+  double now_ = 0;
+  std::vector<Lane> lanes_;
+  std::vector<Times> times_;
+};
+
+Timeline make_timeline(const Graph& graph, const Plan& plan, const Placement& placement,
+                       const Costs& costs) {
+  std::vector<Work> work;
+  work.reserve(plan.steps.size());
+  for (const Step& step : plan.steps) {
+    work.push_back(work_of(graph, plan, step, placement, costs));
+  }
+  const auto times = VirtualRun(plan, work, costs).run();
+
+  Timeline timeline;
+  for (const LaneRequest& lane : plan.lanes) timeline.lanes.push_back(lane.name);
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    const Step& step = plan.steps[i];
+    timeline.spans.push_back({id_at<StepId>(i), step.lane, label(graph, plan, step), work[i].cost,
+                              std::llround(times[i].begin), std::llround(times[i].end)});
+    timeline.total_ns = std::max(timeline.total_ns, timeline.spans.back().end_ns);
+  }
+  std::sort(timeline.spans.begin(), timeline.spans.end(), [&](const auto& a, const auto& b) {
+    return std::tuple(a.begin_ns, a.lane, plan.steps[a.step.index].position) <
+           std::tuple(b.begin_ns, b.lane, plan.steps[b.step.index].position);
+  });
+  return timeline;
+}
+
+Diagnostic bad_costs(std::string message, std::string fix) {
+  return {kBadBinding, std::move(message), "simulate", std::move(fix)};
+}
+
+/// What no clock could make sense of.
+std::vector<Diagnostic> verify(const Costs& costs, const Graph& graph) {
+  std::vector<Diagnostic> findings;
+  if (costs.ops.size() != graph.ops().size()) {
+    findings.push_back(bad_costs("costs of " + std::to_string(costs.ops.size()) +
+                                     " ops for a graph of " + std::to_string(graph.ops().size()),
+                                 "give one cost per op, in the graph's order"));
+  }
+  const auto negative = [](const Costs::PerOp& op) { return op.fixed_ns < 0 || op.row_ns < 0; };
+  if (costs.step_ns < 0 || costs.handoff_ns < 0 ||
+      std::any_of(costs.ops.begin(), costs.ops.end(), negative)) {
+    findings.push_back(bad_costs("a cost is negative", "give times of zero or more"));
+  }
+  for (const auto& row : costs.slowdown) {
+    for (const double factor : row) {
+      if (std::isfinite(factor) && factor > 0) continue;
+      findings.push_back(bad_costs("a slowdown is " + std::to_string(factor),
+                                   "give factors above zero; 1 means undisturbed"));
+    }
+  }
+  return findings;
+}
+
+}  // namespace
+
+Result<Simulation> simulate(const Graph& graph, const Plan& plan, const Buffers& buffers,
+                            const Placement& placement, const Costs& costs) {
+  if (auto well = all_well(verify(costs, graph)); !well) return Unexpected(well.error());
+  const auto hb = HappensBefore::of(plan, graph);
+  if (!hb) return Unexpected(hb.error());
+  return Simulation{make_timeline(graph, plan, placement, costs),
+                    find_hazards(graph, plan, buffers, placement, *hb)};
+}
+
+}  // namespace dynaflow

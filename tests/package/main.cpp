@@ -1,0 +1,3 @@
+#include "dynaflow/dynaflow.h"
+
+int main() { return 0; }

@@ -1,0 +1,106 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "simulate/sketch.h"
+
+namespace dynaflow {
+namespace {
+
+/// Up to 40 steps on up to 4 lanes, each with up to three waits for earlier ones.
+Sketch random_sketch(std::uint32_t seed) {
+  std::mt19937 random(seed);
+  const auto below = [&](std::uint32_t bound) {
+    return static_cast<std::uint32_t>(random() % bound);
+  };
+  const std::uint32_t lanes = 1 + below(4);
+  Sketch sketch{{}, {below(9), 1 + below(9)}};
+  sketch.costs.step_ns = below(20);
+  sketch.costs.handoff_ns = below(2) == 0 ? 0 : below(300);
+  for (std::uint32_t i = 0, count = below(41); i < count; ++i) {
+    Job job{.lane = below(lanes), .fixed_ns = below(1000), .row_ns = below(50)};
+    job.cost = static_cast<CostClass>(below(3));
+    job.microbatches = below(3) == 0 ? MicrobatchRange{0, 2} : MicrobatchRange::of({below(2)});
+    for (std::uint32_t waits = i == 0 ? 0 : below(4); waits > 0; --waits) {
+      job.after.push_back(below(i));
+    }
+    sketch.jobs.push_back(job);
+  }
+  return sketch;
+}
+
+Sketch with_random_slowdowns(Sketch sketch, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  for (auto& row : sketch.costs.slowdown) {
+    for (double& factor : row) factor = 1 + static_cast<double>(random() % 200) / 100;
+  }
+  return sketch;
+}
+
+std::int64_t alone_ns(const Sketch& sketch, const Job& job) {
+  std::int64_t rows = 0;
+  for (const Microbatch mb : job.microbatches) rows += sketch.rows[mb.index];
+  return sketch.costs.step_ns + job.fixed_ns + job.row_ns * rows;
+}
+
+/// The longest path through the jobs, which are listed after what they wait for.
+std::int64_t critical_path_ns(const Sketch& sketch) {
+  std::vector<std::int64_t> ends;
+  std::vector<std::int64_t> lane_ends(4);
+  for (const Job& job : sketch.jobs) {
+    std::int64_t begin = lane_ends[job.lane];
+    for (const std::uint32_t earlier : job.after) {
+      const std::int64_t released = ends[earlier];
+      if (released > lane_ends[job.lane]) {
+        begin = std::max(begin, released + sketch.costs.handoff_ns);
+      }
+    }
+    ends.push_back(begin + alone_ns(sketch, job));
+    lane_ends[job.lane] = ends.back();
+  }
+  return *std::max_element(lane_ends.begin(), lane_ends.end());
+}
+
+void expect_order_kept(const Sketch& sketch, const Timeline& timeline) {
+  std::vector<std::int64_t> lane_ends(4);
+  for (std::uint32_t i = 0; i < sketch.jobs.size(); ++i) {
+    const Job& job = sketch.jobs[i];
+    EXPECT_GE(begin_of(timeline, i), lane_ends[job.lane]);
+    EXPECT_GE(end_of(timeline, i) - begin_of(timeline, i), alone_ns(sketch, job));
+    for (const std::uint32_t earlier : job.after) {
+      EXPECT_GE(begin_of(timeline, i), end_of(timeline, earlier));
+    }
+    lane_ends[job.lane] = end_of(timeline, i);
+  }
+}
+
+class SimulateRandomPlans : public ::testing::Test {
+ protected:
+  static constexpr std::uint32_t kSeeds = 200;
+};
+
+TEST_F(SimulateRandomPlans, TakeTheirCriticalPathWhereNothingSlowsDown) {
+  for (std::uint32_t seed = 0; seed < kSeeds; ++seed) {
+    const Sketch sketch = random_sketch(seed);
+    EXPECT_EQ(run(sketch).total_ns, critical_path_ns(sketch)) << "seed " << seed;
+  }
+}
+
+TEST_F(SimulateRandomPlans, KeepLanesAndWaitsWhateverTheSlowdowns) {
+  for (std::uint32_t seed = 0; seed < kSeeds; ++seed) {
+    SCOPED_TRACE(seed);
+    const Sketch sketch = with_random_slowdowns(random_sketch(seed), seed);
+    expect_order_kept(sketch, run(sketch));
+  }
+}
+
+TEST_F(SimulateRandomPlans, GiveTheSameResultTwice) {
+  for (std::uint32_t seed = 0; seed < kSeeds; ++seed) {
+    const Sketch sketch = with_random_slowdowns(random_sketch(seed), seed);
+    EXPECT_EQ(to_chrome_trace(run(sketch)), to_chrome_trace(run(sketch))) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace dynaflow
