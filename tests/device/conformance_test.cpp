@@ -381,7 +381,7 @@ struct StuckLaunch {
 
 TEST_P(Conformance, EndsAStallWithTheWaitForGraph) {
   const StuckLaunch stuck(*device_);
-  const Result<LaunchStats> result = launch(stuck.work, watch_for(50ms));
+  const Result<LaunchStats> result = launch(stuck.work, watch_for(100ms));
   ASSERT_FALSE(result);
   const Diagnostic& finding = result.error().first();
   EXPECT_EQ(finding.rule.id, kStalled.id);
@@ -394,7 +394,7 @@ TEST_P(Conformance, EndsAStallWithTheWaitForGraph) {
 TEST_P(Conformance, TellsOnStallOnceWhatTheLaunchReturns) {
   const StuckLaunch stuck(*device_);
   std::vector<std::string> told;
-  WatchOptions watch = watch_for(50ms);
+  WatchOptions watch = watch_for(100ms);
   watch.on_stall = [&](const Diagnostic& finding) { told.push_back(to_string(finding)); };
   const Result<LaunchStats> result = launch(stuck.work, watch);
   ASSERT_FALSE(result);
@@ -403,7 +403,7 @@ TEST_P(Conformance, TellsOnStallOnceWhatTheLaunchReturns) {
 
 TEST_P(Conformance, RefusesLaunchesUntilTheStuckStepHasReturned) {
   const StuckLaunch stuck(*device_);
-  ASSERT_FALSE(launch(stuck.work, watch_for(50ms)));
+  ASSERT_FALSE(launch(stuck.work, watch_for(100ms)));
   for (int i = 0; i < 3; ++i) {
     const Result<LaunchStats> refused = launch_something();
     ASSERT_FALSE(refused);
@@ -420,7 +420,7 @@ TEST_P(Conformance, EndsAStallOfTheFirstLaneWhenOnStallFreesIt) {
   const auto work = make_launch({"compute", "network"});
   const std::uint32_t stuck = work->add({.lane = 0, .body = [&] { release.wait(); }});
   const std::uint32_t after = work->add({.lane = 1, .after = {stuck}});
-  WatchOptions watch = watch_for(50ms);
+  WatchOptions watch = watch_for(100ms);
   watch.on_stall = [&](const Diagnostic&) { release.count_down(); };
   const Result<LaunchStats> result = launch(work, watch);
   ASSERT_FALSE(result);
@@ -432,7 +432,7 @@ TEST_P(Conformance, EndsAStallOfTheFirstLaneWhenOnStallFreesIt) {
 TEST_P(Conformance, RefusesALaunchFromInsideOnStall) {
   const StuckLaunch stuck(*device_);
   std::optional<Error> refusal;
-  WatchOptions watch = watch_for(50ms);
+  WatchOptions watch = watch_for(100ms);
   watch.on_stall = [&](const Diagnostic&) {
     if (const auto inner = launch_something(); !inner) refusal = inner.error();
   };
@@ -447,7 +447,7 @@ TEST_P(Conformance, EndsLanesThatWaitForEachOther) {
   work->add({.lane = 1, .after = {0}});
   work->waits.push_back({1, 1});
   work->steps[0] = {0, 1, 1};
-  const Result<LaunchStats> result = launch(work, watch_for(50ms));
+  const Result<LaunchStats> result = launch(work, watch_for(100ms));
   ASSERT_FALSE(result);
   EXPECT_TRUE(result.error().broke(kStalled));
   EXPECT_TRUE(launch_something());
@@ -465,7 +465,7 @@ TEST_P(Conformance, ReturnsAFirstErrorAlthoughAnotherLaneIsStuck) {
                started.wait();
                throw std::runtime_error("boom");
              }});
-  const Result<LaunchStats> result = launch(work, watch_for(50ms));
+  const Result<LaunchStats> result = launch(work, watch_for(100ms));
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().first().rule.id, kBodyFailed.id);
   EXPECT_TRUE(result.error().broke(kStalled));

@@ -17,6 +17,11 @@ bool covers(const Value& outer, const Value& inner) {
          inner.offset + inner.type.bytes() <= outer.offset + outer.type.bytes();
 }
 
+bool meets(const Value& a, const Value& b) {
+  return a.storage == b.storage && a.offset < b.offset + b.type.bytes() &&
+         b.offset < a.offset + a.type.bytes();
+}
+
 /// Collects operands of the chain as seen from outside.
 class Boundary {
  public:
@@ -29,7 +34,12 @@ class Boundary {
         if (!made_inside(operand.value)) read(operand.value);
         break;
       case Access::kUpdate:
-        write(operand.value, made_inside(operand.value) ? Access::kWrite : Access::kUpdate);
+        if (made_inside(operand.value)) {
+          write(operand.value, Access::kWrite);
+        } else {
+          check_straddle(operand.value);
+          write(operand.value, Access::kUpdate);
+        }
         break;
       case Access::kWrite:
       case Access::kAccumulate:
@@ -39,7 +49,7 @@ class Boundary {
   }
 
   [[nodiscard]] ChainBoundary take() {
-    ChainBoundary boundary{std::move(reads_), 0};
+    ChainBoundary boundary{std::move(reads_), 0, straddled_};
     boundary.reads = boundary.operands.size();
     boundary.operands.insert(boundary.operands.end(), writes_.begin(), writes_.end());
     return boundary;
@@ -51,7 +61,14 @@ class Boundary {
       return covers(graph_.value(made.value), graph_.value(id));
     });
   }
+  void check_straddle(ValueId id) {
+    const auto met = [&](const Operand& made) {
+      return meets(graph_.value(made.value), graph_.value(id));
+    };
+    if (std::ranges::any_of(writes_, met)) straddled_ = id;
+  }
   void read(ValueId id) {
+    check_straddle(id);
     const auto same = [&](const Operand& operand) { return operand.value == id; };
     if (std::ranges::none_of(reads_, same)) reads_.push_back({id, Access::kRead});
   }
@@ -64,6 +81,7 @@ class Boundary {
   std::span<const OpId> ops_;
   std::vector<Operand> reads_;
   std::vector<Operand> writes_;
+  ValueId straddled_;
 };
 
 }  // namespace

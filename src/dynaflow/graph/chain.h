@@ -12,6 +12,8 @@ namespace dynaflow {
 struct ChainBoundary {
   std::vector<Operand> operands;  ///< reads first, then writes, each by first use
   std::size_t reads = 0;
+  /// A value that the chain reads but makes only a part of: such a chain cannot run as one.
+  ValueId straddled = {};
 };
 
 /// `ops` in program order.

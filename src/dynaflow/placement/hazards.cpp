@@ -48,11 +48,14 @@ class Shadow {
   template <class Report>
   void write(const Probe& probe, const HappensBefore& hb, const Report& report) {
     for_each(probe.begin, probe.end, [&](Segment& segment) {
-      if (unordered(segment.writer, probe.step, hb)) {
-        report(Hazard::What::kRace, segment.writer);
-      }
+      // Within one step nothing is ordered: its operands may meet only as the same bytes.
+      const bool same = segment.owner == probe.storage && segment.shift == probe.shift;
+      const auto clashes = [&](StepId other) {
+        return other == probe.step ? !same && other.valid() : unordered(other, probe.step, hb);
+      };
+      if (clashes(segment.writer)) report(Hazard::What::kRace, segment.writer);
       for (const StepId reader : segment.readers) {
-        if (unordered(reader, probe.step, hb)) report(Hazard::What::kRace, reader);
+        if (clashes(reader)) report(Hazard::What::kRace, reader);
       }
       own(segment, probe);
     });
@@ -185,8 +188,10 @@ class Walk {
     const Value& value = graph_.value(value_id);
     const Storage& storage = graph_.storage(value.storage);
     const BufferId buffer = buffers_.of_operand[at];
-    if (storage.memory == Memory::kUnplaced) {  // one imaginary byte per micro-batch
-      fn(Probe{id, value_id, value.storage, step.microbatches.first, step.microbatches.last, 0});
+    if (storage.memory == Memory::kUnplaced) {  // one imaginary byte per row
+      const bool split = storage.kind == Kind::kSplit;
+      const RowRange rows = split ? placement_.rows(step.microbatches) : RowRange{0, 1};
+      fn(Probe{id, value_id, value.storage, rows.first, rows.first + rows.count, 0});
       return;
     }
     const PlacedView& view = placement_.views[at];
@@ -256,6 +261,25 @@ class Walk {
 std::vector<Hazard> find_hazards(const Graph& graph, const Plan& plan, const Buffers& buffers,
                                  const Placement& placement, const HappensBefore& hb) {
   return Walk(graph, plan, buffers, placement, hb).run();
+}
+
+std::string describe(const Graph& graph, const Plan& plan, const Hazard& hazard) {
+  const auto name = [&](StepId step) {
+    return step.valid() ? describe(graph, plan, plan.steps[step.index]) : std::string("the caller");
+  };
+  const std::string value =
+      hazard.value.valid() ? "'" + graph.value(hazard.value).name + "'" : hazard.detail;
+  switch (hazard.what) {
+    case Hazard::What::kOutOfBounds:
+      return name(hazard.second) + " reaches outside " + value + ": " + hazard.detail;
+    case Hazard::What::kRace:
+      return name(hazard.second) + " uses the bytes of " + value + " while " + name(hazard.first) +
+             " may be using them";
+    case Hazard::What::kClobbered:
+      break;
+  }
+  return name(hazard.second) + " reads " + value + ", but finds what " + name(hazard.first) +
+         " left there";
 }
 
 }  // namespace dynaflow

@@ -27,4 +27,7 @@ struct Hazard {
                                                const Buffers& buffers, const Placement& placement,
                                                const HappensBefore& hb);
 
+/// One sentence that names the steps and the value.
+[[nodiscard]] std::string describe(const Graph& graph, const Plan& plan, const Hazard& hazard);
+
 }  // namespace dynaflow

@@ -7,35 +7,6 @@
 #include "dynaflow/placement/hazards.h"
 
 namespace dynaflow {
-namespace {
-
-std::string name_of(const Graph& graph, const Plan& plan, StepId step) {
-  return step.valid() ? describe(graph, plan, plan.steps[step.index]) : std::string("the caller");
-}
-
-Diagnostic finding_of(const Graph& graph, const Plan& plan, const Hazard& hazard) {
-  const std::string value = hazard.value.valid() ? graph.value(hazard.value).name : hazard.detail;
-  const std::string second = name_of(graph, plan, hazard.second);
-  switch (hazard.what) {
-    case Hazard::What::kOutOfBounds:
-      return {kViewOutsideBuffer, second + " reaches outside '" + value + "': " + hazard.detail,
-              "placement", "place views within their buffers"};
-    case Hazard::What::kRace:
-      return {kLiveOverlap,
-              second + " uses bytes of '" + value + "' while " +
-                  name_of(graph, plan, hazard.first) + " may still be using them",
-              "placement", "let only buffers share whose uses are ordered"};
-    case Hazard::What::kClobbered:
-      break;
-  }
-  return {kLiveOverlap,
-          second + " reads '" + value + "', but its bytes hold what " +
-              name_of(graph, plan, hazard.first) + " left there",
-          "placement", "let only buffers share whose lifetimes are apart"};
-}
-
-}  // namespace
-
 PlacementVerifier::PlacementVerifier(const Graph& graph, const Plan& plan, const Buffers& buffers,
                                      const HappensBefore& hb)
     : graph_(graph),
@@ -128,7 +99,11 @@ std::vector<Diagnostic> PlacementVerifier::verify(const Placement& placement) co
   if (views_are_slices(placement) && neighbours_are_apart(placement)) return {};
   std::vector<Diagnostic> findings;
   for (const Hazard& hazard : find_hazards(graph_, plan_, buffers_, placement, hb_)) {
-    findings.push_back(finding_of(graph_, plan_, hazard));
+    const bool outside = hazard.what == Hazard::What::kOutOfBounds;
+    findings.push_back({outside ? kViewOutsideBuffer : kLiveOverlap,
+                        describe(graph_, plan_, hazard), "placement of " + plan_.strategy,
+                        outside ? "place views within their buffers"
+                                : "let only buffers share whose uses are ordered"});
   }
   return findings;
 }

@@ -158,6 +158,12 @@ class Verifier {
     const Replacement& func = schedule_.replacements[step.replacement];
     const ChainBoundary chain = chain_boundary(graph_, step.ops);
     const std::span operands(chain.operands);
+    if (chain.straddled.valid()) {
+      find(kIllegalReplace,
+           "the chain of " + func.name + " reads '" + graph_.value(chain.straddled).name +
+               "' but writes only a part of it",
+           &step, "let the chain make all of the value or none of it");
+    }
     if (!func.kernel) {
       find(kIllegalReplace, "replacement " + func.name + " has no kernel", &step,
            "set Replacement::kernel");

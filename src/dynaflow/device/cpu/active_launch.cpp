@@ -1,5 +1,6 @@
 #include "dynaflow/device/cpu/active_launch.h"
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <thread>
@@ -11,8 +12,18 @@
 #include "dynaflow/device/cpu/step_scope.h"
 
 namespace dynaflow {
+namespace {
 
 using Clock = std::chrono::steady_clock;
+
+/// Zero: not to be watched. Longer than this is as good as never, and would overflow the clock.
+std::chrono::milliseconds patience(const WatchOptions* watch) {
+  constexpr std::chrono::milliseconds kYear = std::chrono::hours(24 * 365);
+  if (watch == nullptr) return std::chrono::milliseconds(0);
+  return std::clamp(watch->stall_after, std::chrono::milliseconds(0), kYear);
+}
+
+}  // namespace
 
 std::optional<Diagnostic> ActiveLaunch::lost_lane() const {
   if (running_.count() == 0) return std::nullopt;
@@ -182,7 +193,7 @@ Glance ActiveLaunch::look(Clock::time_point now) {
   const std::lock_guard lock(mutex_);
   const bool first_look = last_glance_.serial != serial_;
   last_glance_.serial = serial_;
-  last_glance_.stall_after = watch_ == nullptr ? std::chrono::milliseconds(0) : watch_->stall_after;
+  last_glance_.stall_after = patience(watch_);
   if (watch_ == nullptr) return last_glance_;
   for (std::uint32_t i = 0; i < work_->lanes.size(); ++i) {
     Lane& lane = lanes_[i];
@@ -230,6 +241,7 @@ bool ActiveLaunch::all_quiet() const {
 std::vector<LaneSighting> ActiveLaunch::sight_lanes() const {
   const Clock::time_point now = Clock::now();
   std::vector<LaneSighting> sightings;
+  sightings.reserve(work_->lanes.size());
   for (std::uint32_t lane = 0; lane < work_->lanes.size(); ++lane) {
     sightings.push_back({state(lane), lanes_[lane].seen, now - lanes_[lane].since});
   }
@@ -242,7 +254,7 @@ void ActiveLaunch::report_stall(const Diagnostic& finding) const {
   const StepScope scope(*this, *work_, std::nullopt);
   try {
     watch_->on_stall(finding);
-  } catch (...) {
+  } catch (...) {  // NOLINT(bugprone-empty-catch): see above
   }
 }
 

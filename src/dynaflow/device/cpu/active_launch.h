@@ -82,6 +82,7 @@ class ActiveLaunch {
     std::uint32_t seen = 0;                       ///< completed steps
     std::chrono::steady_clock::time_point since;  ///< the look that saw them first
   };
+
   // On a lane's thread.
   void run_steps(Launch& work, std::uint32_t lane, LaunchStats& stats);
   [[nodiscard]] Arrival await_waits(const Launch& work, const LaunchStep& step, LaunchStats& stats);

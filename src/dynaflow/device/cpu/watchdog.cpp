@@ -11,7 +11,7 @@ using Clock = std::chrono::steady_clock;
 // person, and once a millisecond is all that a core should be bothered with.
 constexpr int kLooksPerStall = 8;
 constexpr Clock::duration kShortestPeriod = std::chrono::milliseconds(1);
-constexpr Clock::duration kLongestPeriod = std::chrono::seconds(1);
+constexpr std::chrono::milliseconds kLongestPeriod = std::chrono::seconds(1);
 constexpr Clock::duration kForever = Clock::duration::max();
 
 // A stall is so many looks without progress, not only time: a process that was stopped for a
@@ -22,8 +22,8 @@ constexpr int kStillLooks = 4;
 constexpr int kIdleLooks = 16;
 
 Clock::duration period_for(std::chrono::milliseconds stall_after) {
-  return std::clamp<Clock::duration>(Clock::duration(stall_after) / kLooksPerStall, kShortestPeriod,
-                                     kLongestPeriod);
+  if (stall_after > kLooksPerStall * kLongestPeriod) return kLongestPeriod;
+  return std::max(Clock::duration(stall_after) / kLooksPerStall, kShortestPeriod);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "dynaflow/device/cpu/active_launch.h"
 
@@ -44,8 +45,8 @@ class Watchdog {
   std::shared_ptr<ActiveLaunch> launch_;
   std::thread thread_;
 
-  std::atomic<Clock::rep> period_{
-      0};  ///< until the next look; a launch that needs it sooner wakes us
+  /// Until the next look; a launch that needs one sooner wakes us.
+  std::atomic<Clock::rep> period_{0};
 
   std::mutex mutex_;
   std::condition_variable woken_up_;

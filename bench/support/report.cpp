@@ -1,0 +1,104 @@
+#include "support/report.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace dynaflow::bench {
+namespace {
+
+constexpr auto kFolder = "build/bench";
+
+using Cells = std::array<std::string, 6>;
+
+bool holds(const Report::Row& row) { return row.value.median <= *row.budget; }
+
+/// Four digits, never an exponent.
+std::string digits(double value) {
+  int decimals = 4;
+  for (double limit = 1; decimals > 0 && std::abs(value) >= limit; limit *= 10) --decimals;
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), "%.*f", decimals, value);
+  return text.data();
+}
+
+std::string quartiles(const Spread& value) {
+  if (value.low == value.high) return "";
+  return digits(value.low) + " to " + digits(value.high);
+}
+
+Cells cells_of(const Report::Row& row) {
+  Cells cells{row.name, digits(row.value.median), row.unit, quartiles(row.value), "", ""};
+  if (!row.budget) return cells;
+  cells[4] = "<= " + digits(*row.budget);
+  cells[5] = holds(row) ? "holds" : "DOES NOT HOLD";
+  return cells;
+}
+
+/// Characters, not bytes: names and units are UTF-8.
+std::size_t width(const std::string& text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (c & '\xC0') != '\x80'; }));
+}
+
+std::string padded(const std::string& text, std::size_t to) {
+  return text + std::string(to - width(text), ' ');
+}
+
+void print_table(const std::vector<Cells>& table) {
+  std::array<std::size_t, std::tuple_size_v<Cells>> widths{};
+  for (const Cells& cells : table) {
+    for (std::size_t i = 0; i < cells.size(); ++i) widths[i] = std::max(widths[i], width(cells[i]));
+  }
+  for (const Cells& cells : table) {
+    std::string line = " ";
+    for (std::size_t i = 0; i < cells.size(); ++i) line += " " + padded(cells[i], widths[i] + 1);
+    std::printf("%s\n", line.substr(0, line.find_last_not_of(' ') + 1).c_str());
+  }
+}
+
+}  // namespace
+
+Report::Report(std::string name, std::string title)
+    : name_(std::move(name)), title_(std::move(title)) {}
+
+void Report::add_rounds(const std::string& of, const Rounds& rounds) {
+  notes_.push_back(of + ": " + std::to_string(rounds.kept.size()) + " rounds kept, " +
+                   std::to_string(rounds.dropped) + " disturbed and dropped");
+}
+
+void Report::finish() const {
+  print();
+  write();
+}
+
+void Report::print() const {
+  std::printf("%s: %s\n", name_.c_str(), title_.c_str());
+  std::vector<Cells> table{{"what", "median", "unit", "quartiles", "budget", ""}};
+  for (const Row& row : rows_) table.push_back(cells_of(row));
+  print_table(table);
+  for (const std::string& note : notes_) std::printf("  %s\n", note.c_str());
+  std::printf("\n");
+}
+
+void Report::write() const {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const Row& row : rows_) {
+    nlohmann::ordered_json entry;
+    entry["name"] = row.name;
+    entry["value"] = row.value.median;
+    entry["unit"] = row.unit;
+    entry["budget"] = row.budget ? nlohmann::ordered_json(*row.budget) : nullptr;
+    entry["holds"] = row.budget ? nlohmann::ordered_json(holds(row)) : nullptr;
+    rows.push_back(std::move(entry));
+  }
+  std::filesystem::create_directories(kFolder);
+  std::ofstream(std::filesystem::path(kFolder) / (name_ + ".json")) << rows.dump(2) << '\n';
+}
+
+}  // namespace dynaflow::bench

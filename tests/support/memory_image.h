@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "dynaflow/runtime/binding.h"
+#include "support/random_graph.h"
+
+namespace dynaflow::testing {
+
+/// The caller's memory for one run: an input or output per storage, filled from a seed.
+struct MemoryImage {
+  std::vector<std::vector<std::uint64_t>> words;  ///< per storage; empty for internal ones
+
+  MemoryImage(const Graph& graph, std::int64_t rows, std::uint64_t seed);
+  [[nodiscard]] std::vector<Binding> bindings(const Graph& graph);
+  friend bool operator==(const MemoryImage&, const MemoryImage&) = default;
+};
+
+/// What a run left behind.
+struct Outcome {
+  MemoryImage memory;
+  World world;
+  friend bool operator==(const Outcome&, const Outcome&) = default;
+};
+
+/// Runs the ops one by one, unsplit, in program order, on plain full-size memory: what every
+/// schedule must reproduce. Uses nothing of DynaFlow but the Graph.
+[[nodiscard]] Outcome reference_run(const RandomGraph& graph, std::int64_t rows,
+                                    std::uint64_t seed);
+
+}  // namespace dynaflow::testing

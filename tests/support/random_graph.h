@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "dynaflow/graph/graph.h"
+#include "support/world.h"
+
+namespace dynaflow::testing {
+
+using Random = std::mt19937_64;
+
+/// A number in [low, high].
+[[nodiscard]] std::int64_t pick(Random& random, std::int64_t low, std::int64_t high);
+[[nodiscard]] bool chance(Random& random, double probability);
+
+/// Where kernels of a random graph find the world of the run in progress.
+struct WorldPointer {
+  World* world = nullptr;
+};
+
+struct RandomGraph {
+  Graph graph;
+  std::shared_ptr<WorldPointer> world;
+};
+
+/// A graph of `ops` ops or a few more over wrapping 64-bit integers: branches, in-place ops, views,
+/// overwrites, states, coupled ops, partial sums, unplaced values, collectives. Every value it
+/// computes is read later or is an output, so no wrong byte goes unnoticed.
+[[nodiscard]] RandomGraph random_graph(Random& random, int ops);
+
+}  // namespace dynaflow::testing
