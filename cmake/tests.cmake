@@ -21,7 +21,8 @@ foreach(room IN LISTS rooms)
   if(NOT tests)
     continue()
   endif()
-  add_executable(${room}_test ${tests})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${room}/*.cpp)
+  add_executable(${room}_test ${sources})
   target_link_libraries(${room}_test
     PRIVATE dynaflow_test_support dynaflow_warnings GTest::gmock_main)
   # Run in the source folder, so that a test opens its data as tests/<room>/….

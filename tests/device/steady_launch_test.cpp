@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <latch>
 #include <memory>
 #include <string>
 #include <vector>
@@ -76,9 +77,22 @@ namespace {
 
 using namespace std::chrono_literals;
 
+/// Returns when the watchdog's thread is at work: to start a thread allocates, if not in our name.
+void await_watchdog(CpuDevice& device) {
+  std::latch seen(1);
+  const auto work = std::make_shared<ScriptedLaunch>(device, std::vector<std::string>{"compute"});
+  work->add({.lane = 0, .body = [&] { seen.wait(); }});
+  WatchOptions watch = watch_for(1ms);
+  watch.on_stall = [&](const Diagnostic&) { seen.count_down(); };
+  EXPECT_FALSE(device.launch(work, watch));
+  Result<LaunchStats> next = device.launch(work, unwatched());
+  while (!next && next.error().broke(kLaneLost)) next = device.launch(work, unwatched());
+}
+
 std::uint64_t allocations_of(CpuDevice& device, const std::shared_ptr<Launch>& work) {
   const WatchOptions watch = watch_for(60s);
-  for (int i = 0; i < 3; ++i) EXPECT_TRUE(device.launch(work, watch));  // warm up
+  await_watchdog(device);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(device.launch(work, watch));
   const std::uint64_t before = allocations.load();
   for (int i = 0; i < 200; ++i) EXPECT_TRUE(device.launch(work, watch));
   return allocations.load() - before;

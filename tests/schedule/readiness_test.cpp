@@ -76,7 +76,8 @@ TEST(Readiness, HoldsACoupledOpBackUntilAllMicrobatchesReachIt) {
 }
 
 TEST(Readiness, OffersACoupledOpOnceOnAllMicrobatches) {
-  EXPECT_THAT(ready_after_executing(with_mean().graph, {"pre.0", "pre.1"}), ElementsAre("mean.0-1"));
+  EXPECT_THAT(ready_after_executing(with_mean().graph, {"pre.0", "pre.1"}),
+              ElementsAre("mean.0-1"));
 }
 
 TEST(Readiness, OffersACoupledOpInTheLowestMicrobatchsList) {

@@ -67,9 +67,8 @@ TEST(Recording, PutsAStepWithoutALaneOnTheFirst) {
 }
 
 TEST(Recording, MergesTheSameOpOfSeveralMicrobatches) {
-  const Schedule schedule = recorded(three_in_a_row().graph, [](ScheduleContext& ctx) {
-    ctx.execute(ctx.get_ready_ops());
-  });
+  const Schedule schedule = recorded(
+      three_in_a_row().graph, [](ScheduleContext& ctx) { ctx.execute(ctx.get_ready_ops()); });
   EXPECT_THAT(schedule.steps.at(0).microbatches, ElementsAre(Microbatch{0}, Microbatch{1}));
 }
 
@@ -140,14 +139,14 @@ TEST(ScheduleKey, MatchesNoOtherEmptyMicrobatches) {
 }
 
 TEST(ScheduleKey, MatchesNoOtherRowsThanThoseRead) {
-  const Schedule schedule = recorded(
-      three_in_a_row().graph, [](ScheduleContext& ctx) { (void)ctx.rows(Microbatch{1}); });
+  const Schedule schedule =
+      recorded(three_in_a_row().graph, [](ScheduleContext& ctx) { (void)ctx.rows(Microbatch{1}); });
   EXPECT_FALSE(schedule.key.matches(Split{{4, 5}}));
 }
 
 TEST(ScheduleKey, MatchesOtherRowsThanThoseNotRead) {
-  const Schedule schedule = recorded(
-      three_in_a_row().graph, [](ScheduleContext& ctx) { (void)ctx.rows(Microbatch{1}); });
+  const Schedule schedule =
+      recorded(three_in_a_row().graph, [](ScheduleContext& ctx) { (void)ctx.rows(Microbatch{1}); });
   EXPECT_TRUE(schedule.key.matches(Split{{5, 4}}));
 }
 

@@ -154,9 +154,8 @@ TEST(RuleS5, RefusesAReplacedChainWithAGap) {
                       const ReadyOp first = ready(ctx, "first", 0);
                       const ReadyOp second = ctx.get_ready_after({first}).front();
                       const ReadyOp third = ctx.get_ready_after({first, second}).front();
-                      ctx.execute({first, third},
-                                  {.replace_func = Replacement{
-                                       "gap", {kRow, kRow}, {kRow, kRow}, mix(1)}});
+                      ctx.execute({first, third}, {.replace_func = Replacement{
+                                                       "gap", {kRow, kRow}, {kRow, kRow}, mix(1)}});
                       ctx.execute(second);
                       finish(ctx);
                     }),
@@ -165,13 +164,14 @@ TEST(RuleS5, RefusesAReplacedChainWithAGap) {
 }
 
 TEST(RuleS6, RefusesAMergeOfMicrobatchesThatAreNotAdjacent) {
-  EXPECT_THAT(judge(three_in_a_row().graph,
-                    [](ScheduleContext& ctx) {
-                      const auto all = ctx.get_ready_ops();
-                      ctx.execute({all.at(0), all.at(2)});
-                      finish(ctx);
-                    },
-                    Split{{2, 2, 2}}),
+  EXPECT_THAT(judge(
+                  three_in_a_row().graph,
+                  [](ScheduleContext& ctx) {
+                    const auto all = ctx.get_ready_ops();
+                    ctx.execute({all.at(0), all.at(2)});
+                    finish(ctx);
+                  },
+                  Split{{2, 2, 2}}),
               ElementsAre(AllOf(Broke(kIllegalMerge), Says("first on microbatches 0, 2"),
                                 Says("not adjacent"), At(kHere))));
 }
@@ -222,19 +222,19 @@ TEST(RuleS7, RefusesAReplacementWithoutAKernel) {
 TEST(RuleS7, RefusesAReplacementThatMissesAnInput) {
   Replacement blind = second_as(kRow, kRow);
   blind.inputs.clear();
-  EXPECT_THAT(judge(three_in_a_row().graph, replacing_second(blind)),
-              ElementsAre(AllOf(Broke(kIllegalReplace), Says("0 inputs, but the chain has 1"),
-                                At(kHere))));
+  EXPECT_THAT(
+      judge(three_in_a_row().graph, replacing_second(blind)),
+      ElementsAre(AllOf(Broke(kIllegalReplace), Says("0 inputs, but the chain has 1"), At(kHere))));
 }
 
 TEST(RuleS7, RefusesAChainOnDifferentMicrobatches) {
-  EXPECT_THAT(
-      judge(two_branches().graph,
-            [](ScheduleContext& ctx) {
-              ctx.execute({ready(ctx, "left", 0), ready(ctx, "right", 1)},
+  EXPECT_THAT(judge(two_branches().graph,
+                    [](ScheduleContext& ctx) {
+                      ctx.execute(
+                          {ready(ctx, "left", 0), ready(ctx, "right", 1)},
                           {.replace_func = Replacement{"both", {kRow}, {kRow, kRow}, mix(1)}});
-            }),
-      Contains(AllOf(Broke(kIllegalReplace), Says("different microbatches"), At(kHere))));
+                    }),
+              Contains(AllOf(Broke(kIllegalReplace), Says("different microbatches"), At(kHere))));
 }
 
 TEST(RuleS7, RefusesSeveralOpsInOneStepWithoutAReplacement) {
@@ -335,13 +335,13 @@ TEST(RuleS10, RefusesAStepOfAnotherRecording) {
 }
 
 TEST(RuleS11, ReportsWhatAStrategyThrew) {
-  EXPECT_THAT(judge(three_in_a_row().graph,
-                    [](ScheduleContext& ctx) {
-                      finish(ctx);
-                      throw std::runtime_error("out of ideas");
-                    }),
-              ElementsAre(AllOf(Broke(kStrategyFailed), Says("out of ideas"),
-                                At("Scripted.schedule"))));
+  EXPECT_THAT(
+      judge(three_in_a_row().graph,
+            [](ScheduleContext& ctx) {
+              finish(ctx);
+              throw std::runtime_error("out of ideas");
+            }),
+      ElementsAre(AllOf(Broke(kStrategyFailed), Says("out of ideas"), At("Scripted.schedule"))));
 }
 
 TEST(RuleS11, ReportsWhatIsNoException) {

@@ -55,7 +55,7 @@ class Mixer {
   [[nodiscard]] std::size_t first() const { return static_cast<std::size_t>(args_.rows.first); }
 
   [[nodiscard]] Word read_row(std::int64_t row) const {
-    Word digest = op_.op;
+    Word digest = mix(op_.op, first() + static_cast<Word>(row));  // no two rows are alike
     for (std::size_t i = 0; i < op_.in.size(); ++i) {
       if (op_.in_unplaced[i] != 0 && op_.in[i].kind == Kind::kSplit) {
         digest = mix(digest, digest_of_ragged_row(args_.in(i), row, args_.rows.count));
@@ -154,7 +154,10 @@ class Mixer {
 }  // namespace
 
 Kernel mixing_kernel(MixingOp op) {
-  return [op = std::move(op)](const KernelArgs& args) { Mixer(op, args).run(); };
+  return [op = std::move(op)](const KernelArgs& args) {
+    if (op.world->before) op.world->before(op.op, args.rows);
+    Mixer(op, args).run();
+  };
 }
 
 }  // namespace dynaflow::testing

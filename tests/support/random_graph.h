@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <random>
 #include <vector>
@@ -19,6 +20,8 @@ using Random = std::mt19937_64;
 /// Where kernels of a random graph find the world of the run in progress.
 struct WorldPointer {
   World* world = nullptr;
+  /// Called by every kernel before it computes: the place to throw or to hang. From any lane.
+  std::function<void(std::size_t op, RowRange rows)> before = {};
 };
 
 struct RandomGraph {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 
 #include "dynaflow/base/check.h"
@@ -123,16 +125,16 @@ class Insides {
 
   View view(const Operand& operand) {
     const Value& value = graph_.value(operand.value);
-    for (std::size_t i = boundary_.operands.size(); i-- > 0;) {
-      const Value& outer = graph_.value(boundary_.operands[i].value);
-      if (outer.storage != value.storage || outer.offset > value.offset ||
-          value.offset + value.type.bytes() > outer.offset + outer.type.bytes()) {
-        continue;
-      }
-      View view = args_.views[i];
+    if (const auto at = find(operand)) {
+      const Value& outer = graph_.value(boundary_.operands[*at].value);
+      View view = args_.views[*at];
       view.data += value.offset - outer.offset;
       view.elements = value.type.elements;
-      if (operand.access == Access::kRead) view.sum = PartialSum::kStart;
+      if (operand.access == Access::kRead) {
+        view.sum = PartialSum::kStart;
+      } else {
+        made_.insert(operand.value);
+      }
       return view;
     }
     const Storage& storage = graph_.storage(value.storage);
@@ -146,11 +148,32 @@ class Insides {
   }
 
  private:
+  /// The chain's operand that holds this value: what the chain has written, else what it was given,
+  /// by the value's own name where there is one.
+  [[nodiscard]] std::optional<std::size_t> find(const Operand& operand) const {
+    std::optional<std::size_t> found;
+    for (std::size_t i = 0; i < boundary_.operands.size(); ++i) {
+      const ValueId id = boundary_.operands[i].value;
+      const bool out = i >= boundary_.reads;
+      const bool usable = operand.access == Access::kRead ? !out || made_.contains(id) : out;
+      if (!usable || !covers(graph_.value(id), graph_.value(operand.value))) continue;
+      if (id == operand.value || !found || boundary_.operands[*found].value != operand.value) {
+        found = i;
+      }
+    }
+    return found;
+  }
+  static bool covers(const Value& outer, const Value& inner) {
+    return outer.storage == inner.storage && outer.offset <= inner.offset &&
+           inner.offset + inner.type.bytes() <= outer.offset + outer.type.bytes();
+  }
+
   const Graph& graph_;
   const ChainBoundary& boundary_;
   const KernelArgs& args_;
   std::int64_t batch_rows_;
   std::map<StorageId, std::vector<std::uint64_t>> scratch_;
+  std::set<ValueId> made_;
 };
 
 }  // namespace

@@ -30,13 +30,21 @@ struct Probe {
 class Shadow {
  public:
   void seed(const Probe& probe) {
-    for_each(probe.begin, probe.end, [&](Segment& segment) { own(segment, probe); });
+    for_each(probe.begin, probe.end, [&](std::int64_t, Segment& segment) { own(segment, probe); });
+  }
+
+  /// Calls `fn(begin, end, writer)` for each run of bytes that one step wrote.
+  template <class Fn>
+  void versions(const Probe& probe, const Fn& fn) {
+    for_each(probe.begin, probe.end,
+             [&](std::int64_t begin, Segment& segment) { fn(begin, segment.end, segment.writer); });
   }
 
   template <class Report>
-  void read(const Probe& probe, const HappensBefore& hb, const Report& report) {
-    for_each(probe.begin, probe.end, [&](Segment& segment) {
-      if (segment.owner != probe.storage || segment.shift != probe.shift) {
+  void read(const Probe& probe, StepId writer, const HappensBefore& hb, const Report& report) {
+    for_each(probe.begin, probe.end, [&](std::int64_t, Segment& segment) {
+      if (segment.owner != probe.storage || segment.shift != probe.shift ||
+          segment.writer != writer) {
         report(Hazard::What::kClobbered, segment.writer);
       } else if (unordered(segment.writer, probe.step, hb)) {
         report(Hazard::What::kRace, segment.writer);
@@ -47,7 +55,7 @@ class Shadow {
 
   template <class Report>
   void write(const Probe& probe, const HappensBefore& hb, const Report& report) {
-    for_each(probe.begin, probe.end, [&](Segment& segment) {
+    for_each(probe.begin, probe.end, [&](std::int64_t, Segment& segment) {
       // Within one step nothing is ordered: its operands may meet only as the same bytes.
       const bool same = segment.owner == probe.storage && segment.shift == probe.shift;
       const auto clashes = [&](StepId other) {
@@ -94,7 +102,7 @@ class Shadow {
         segment = segments_.emplace(at, Segment{}).first;
         segment->second.end = stop;
       }
-      fn(segment->second);
+      fn(at, segment->second);
       at = segment->second.end;
     }
   }
@@ -110,8 +118,10 @@ class Walk {
 
   std::vector<Hazard> run() {
     for (const ValueId id : graph_.inputs()) {
-      callers_bytes(
-          id, [&](const Probe& probe) { shadows_[space_of_storage(probe.storage)].seed(probe); });
+      callers_bytes(id, [&](const Probe& probe) {
+        shadows_[space_of_storage(probe.storage)].seed(probe);
+        values_[probe.storage.index].seed(probe);
+      });
     }
     for (const StepId step : hb_.order()) visit(step);
     // At the end the caller reads its outputs, and its inputs again.
@@ -159,7 +169,7 @@ class Walk {
     effects(
         id, [](Access access) { return access != Access::kWrite; },
         [&](const Probe& each, std::size_t space) {
-          shadows_[space].read(each, hb_, races_only(each));
+          read_version(each, shadows_[space], shadows_[space], races_only(each));
         });
     for (std::uint32_t i = 0; i < step.operands.count; ++i) {
       const Access access = plan_.operands(step)[i].access;
@@ -173,10 +183,28 @@ class Walk {
   }
 
   void read(const Probe& probe) {
-    shadows_[space_of_storage(probe.storage)].read(probe, hb_, reporter(probe));
+    read_version(probe, shadows_[space_of_storage(probe.storage)], values_[probe.storage.index],
+                 reporter(probe));
+  }
+  /// The bytes must hold what the last step to write the value left there.
+  template <class Report>
+  void read_version(const Probe& probe, Shadow& bytes, Shadow& value, const Report& report) {
+    Probe logical = probe;
+    logical.begin -= probe.shift;
+    logical.end -= probe.shift;
+    value.versions(logical, [&](std::int64_t begin, std::int64_t end, StepId writer) {
+      Probe part = probe;
+      part.begin = begin + probe.shift;
+      part.end = end + probe.shift;
+      bytes.read(part, writer, hb_, report);
+    });
   }
   void write(const Probe& probe) {
     shadows_[space_of_storage(probe.storage)].write(probe, hb_, reporter(probe));
+    Probe logical = probe;
+    logical.begin -= probe.shift;
+    logical.end -= probe.shift;
+    values_[probe.storage.index].seed(logical);
   }
 
   /// Calls `fn` for every run of bytes an operand covers.
@@ -252,7 +280,8 @@ class Walk {
   const Buffers& buffers_;
   const Placement& placement_;
   const HappensBefore& hb_;
-  std::map<std::size_t, Shadow> shadows_;
+  std::map<std::size_t, Shadow> shadows_;   ///< per address space: what is where
+  std::map<std::uint32_t, Shadow> values_;  ///< per storage: who wrote each of its bytes last
   std::vector<Hazard> hazards_;
 };
 
