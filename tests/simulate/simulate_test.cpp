@@ -213,18 +213,18 @@ TEST(Simulate, RefusesAPlanWhoseLanesWaitForEachOther) {
 TEST(Simulate, RefusesCostsOfAnotherGraph) {
   Sketch sketch{{{.fixed_ns = 10}}};
   sketch.costs.ops.push_back({1, 1});
-  EXPECT_TRUE(try_run(sketch).error().broke(kBadBinding));
+  EXPECT_TRUE(try_run(sketch).error().broke(kBadCosts));
 }
 
 TEST(Simulate, RefusesANegativeCost) {
-  EXPECT_TRUE(try_run({{{.row_ns = -1}}}).error().broke(kBadBinding));
+  EXPECT_TRUE(try_run({{{.row_ns = -1}}}).error().broke(kBadCosts));
 }
 
 TEST(Simulate, RefusesASlowdownThatIsNoFactor) {
-  EXPECT_TRUE(try_run({{}, {10}, with_slowdown(0)}).error().broke(kBadBinding));
-  EXPECT_TRUE(try_run({{}, {10}, with_slowdown(1e9)}).error().broke(kBadBinding));
+  EXPECT_TRUE(try_run({{}, {10}, with_slowdown(0)}).error().broke(kBadCosts));
+  EXPECT_TRUE(try_run({{}, {10}, with_slowdown(1e9)}).error().broke(kBadCosts));
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_TRUE(try_run({{}, {10}, with_slowdown(nan)}).error().broke(kBadBinding));
+  EXPECT_TRUE(try_run({{}, {10}, with_slowdown(nan)}).error().broke(kBadCosts));
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ inline constexpr Rule kStepLost{"P3", "step-lost"};
 inline constexpr Rule kLiveOverlap{"M1", "live-overlap"};
 inline constexpr Rule kViewOutsideBuffer{"M2", "view-outside-buffer"};
 
-// A run.
+// A run, or its simulation.
 inline constexpr Rule kBodyFailed{"R1", "body-failed"};
 inline constexpr Rule kStalled{"R2", "stalled"};
 inline constexpr Rule kCancelled{"R3", "cancelled"};
@@ -48,5 +48,6 @@ inline constexpr Rule kReentry{"R4", "re-entry"};
 inline constexpr Rule kLaneLost{"R5", "lane-lost"};
 inline constexpr Rule kBadBinding{"R6", "bad-binding"};
 inline constexpr Rule kOutOfMemory{"R7", "out-of-memory"};
+inline constexpr Rule kBadCosts{"R8", "bad-costs"};
 
 }  // namespace dynaflow

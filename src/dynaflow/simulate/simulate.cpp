@@ -200,7 +200,7 @@ Timeline make_timeline(const Graph& graph, const Plan& plan, const Placement& pl
 }
 
 Diagnostic bad_costs(std::string message, std::string fix) {
-  return {kBadBinding, std::move(message), "simulate", std::move(fix)};
+  return {kBadCosts, std::move(message), "simulate", std::move(fix)};
 }
 
 /// What no clock could make sense of.
