@@ -5,11 +5,17 @@ if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
 endif()
 set(DYNAFLOW_FUZZ_SECONDS 20 CACHE STRING "How long ctest runs each fuzz target")
 
+# The random graphs and reference runs of the tests serve here too.
+file(GLOB support CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/*.cpp)
+add_library(dynaflow_fuzz_support STATIC ${support})
+target_include_directories(dynaflow_fuzz_support PUBLIC ${PROJECT_SOURCE_DIR}/tests)
+target_link_libraries(dynaflow_fuzz_support PUBLIC dynaflow::dynaflow PRIVATE dynaflow_warnings)
+
 file(GLOB targets CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/fuzz/*.cpp)
 foreach(source IN LISTS targets)
   cmake_path(GET source STEM name)
   add_executable(fuzz_${name} ${source})
-  target_link_libraries(fuzz_${name} PRIVATE dynaflow::dynaflow dynaflow_warnings)
+  target_link_libraries(fuzz_${name} PRIVATE dynaflow_fuzz_support dynaflow_warnings)
   target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
   # New inputs go to the build folder; fuzz/corpus/<name>, if there is one, only seeds them.
   set(found ${PROJECT_BINARY_DIR}/corpus/${name})

@@ -17,9 +17,6 @@
 namespace dynaflow::testing {
 namespace {
 
-using ::testing::AllOf;
-using ::testing::ElementsAre;
-
 const Batch kEight{.rows = 8};
 
 /// A loop that would never end ends here: a test that gets this far has found a hang.

@@ -60,6 +60,7 @@ Outcome reference_run(const RandomGraph& random, std::int64_t rows, std::uint64_
     if (storage.memory == Memory::kUnplaced) return unplaced[value.storage.index];
     auto& words = callers(storage) ? outcome.memory.words[value.storage.index]
                                    : internal[value.storage.index];
+    words.reserve(words_of(storage, rows + 1));  // never null
     words.resize(words_of(storage, rows));
     return View{reinterpret_cast<std::byte*>(words.data()) + value.offset,
                 storage.has_rows() ? rows : 1, storage.row_bytes, value.type.elements,

@@ -142,6 +142,7 @@ class Insides {
                               : storage.kind == Kind::kCoupled ? batch_rows_
                                                                : 1;
     auto& words = scratch_[value.storage];
+    words.reserve(static_cast<std::size_t>((rows + 1) * storage.row_bytes / 8));  // never null
     words.resize(static_cast<std::size_t>(rows * storage.row_bytes / 8));
     return {reinterpret_cast<std::byte*>(words.data()) + value.offset, rows, storage.row_bytes,
             value.type.elements, value.type.dtype};

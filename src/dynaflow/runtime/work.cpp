@@ -93,6 +93,7 @@ void Program::Work::resize(const Placement& placement) {
     if (storage.memory == Memory::kUnplaced) continue;
     const PlacedView& placed = placement.views[i];
     positions_[i] = placement.offsets[plan_->buffers().of_operand[i].index] + placed.offset;
+    views_[i].data = nullptr;  // a null binding (of no bytes) leaves it so
     views_[i].rows = placed.rows;
     views_[i].row_stride = storage.row_bytes;
     views_[i].elements = value.type.elements;
