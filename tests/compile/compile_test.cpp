@@ -161,11 +161,13 @@ TEST(CompiledGraph, LeavesAProgramThatItForgotUsable) {
 TEST(CompiledGraph, ShowsTheProgramThatRunUses) {
   Compiled compiled;
   const auto before = compiled.graph().program({.rows = 8}).value();
-  compiled.run({8});
+  compiled.run(Batch{.rows = 8});
   EXPECT_EQ(compiled.graph().program({.rows = 8}).value(), before);
 }
 
-TEST(CompiledGraph, RunsAnEmptyBatch) { EXPECT_EQ(Compiled().run({0}).stats().bindings, 1U); }
+TEST(CompiledGraph, RunsAnEmptyBatch) {
+  EXPECT_EQ(Compiled().run(Batch{.rows = 0}).stats().bindings, 1U);
+}
 
 TEST(CompiledGraph, RefusesABatchOfLessThanNoRows) {
   EXPECT_THAT(Compiled().graph().program({.rows = -4}), RefusedBy(kBatchNotCovered));

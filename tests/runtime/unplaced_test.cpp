@@ -18,17 +18,19 @@ namespace {
 std::atomic<int> live_arrays{0};  ///< arrays from new[] that are not deleted
 }  // namespace
 
-void* operator new[](std::size_t size) {
+[[gnu::noinline]] void* operator new[](std::size_t size) {
   void* memory = std::malloc(size == 0 ? 1 : size);
   if (memory == nullptr) throw std::bad_alloc();
   ++live_arrays;
   return memory;
 }
-void operator delete[](void* memory) noexcept {
+[[gnu::noinline]] void operator delete[](void* memory) noexcept {
   if (memory != nullptr) --live_arrays;
   std::free(memory);
 }
-void operator delete[](void* memory, std::size_t) noexcept { operator delete[](memory); }
+[[gnu::noinline]] void operator delete[](void* memory, std::size_t) noexcept {
+  operator delete[](memory);
+}
 
 namespace dynaflow::testing {
 namespace {
