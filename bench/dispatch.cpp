@@ -1,16 +1,14 @@
 // What it costs to run one step of a plan: empty kernels, so that all that is left is the runtime.
 #include <algorithm>
-#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "support/condvar_pool.h"
-#include "support/flow_graph.h"
-#include "support/lane_arenas.h"
+#include "support/contenders.h"
+#include "support/hand_offs.h"
 #include "support/report.h"
 #include "support/rounds.h"
 #include "support/step_graph.h"
-#include "support/step_program.h"
 #include "support/stopwatch.h"
 
 namespace dynaflow::bench {
@@ -18,90 +16,94 @@ namespace {
 
 constexpr std::uint32_t kSteps = 1'000;
 constexpr std::uint32_t kMeeting = 10;
+constexpr std::size_t kOurs = 1;  // among Contenders::list
 
-/// One way to run the graph. A sample is `batch` runs, long enough for the clock; a measurement is
-/// the median of `samples`, so that a time slice lost to another process does not count.
-struct Contender {
-  std::string name;
-  std::function<void()> run;
+/// How a contender is measured. A sample is `batch` runs, long enough for the clock; a measurement
+/// is the median of `samples`, so that a time slice lost to another process does not count.
+struct Effort {
   int batch = 1;
   int samples = 1;
 };
 
-void calibrate(Contender& contender) {
+Effort calibrate(const Contender& contender) {
   constexpr double kSample = 50e-6;
   constexpr double kMeasurement = 5e-3;
   contender.run();
   const double once = seconds_of(contender.run);
-  contender.batch = std::max(1, static_cast<int>(kSample / once));
-  contender.samples = std::clamp(static_cast<int>(kMeasurement / (once * contender.batch)), 5, 51);
+  const int batch = std::max(1, static_cast<int>(kSample / once));
+  return {batch, std::clamp(static_cast<int>(kMeasurement / (once * batch)), 5, 51)};
 }
 
 /// Microseconds per step.
-double measure(const Contender& contender) {
+double measure(const Contender& contender, const Effort& effort) {
   std::vector<double> samples;
-  for (int i = 0; i < contender.samples; ++i) {
+  for (int i = 0; i < effort.samples; ++i) {
     samples.push_back(seconds_of([&] {
-      for (int k = 0; k < contender.batch; ++k) contender.run();
+      for (int k = 0; k < effort.batch; ++k) contender.run();
     }));
   }
-  return spread_of(std::move(samples)).median / contender.batch / kSteps * 1e6;
+  return spread_of(std::move(samples)).median / effort.batch / kSteps * 1e6;
 }
 
-Rounds compete(std::vector<Contender>& contenders) {
-  std::ranges::for_each(contenders, calibrate);
+Rounds compete(const std::vector<Contender>& contenders) {
+  std::vector<Effort> efforts;
+  std::ranges::transform(contenders, std::back_inserter(efforts), calibrate);
   return measure_rounds([&] {
     std::vector<double> values;
-    for (const Contender& contender : contenders) values.push_back(measure(contender));
+    for (std::size_t arm = 0; arm < contenders.size(); ++arm) {
+      values.push_back(measure(contenders[arm], efforts[arm]));
+    }
     return values;
   });
 }
 
-/// The contenders after the plain loop (first) and DynaFlow (second) are rivals.
-constexpr std::size_t kOurs = 1;
+/// Where every step is a hand-off, who need not hand over leaves out what is measured.
+bool is_rival(const StepGraph& graph, const Contender& contender) {
+  return contender.role == Contender::Role::kRival ||
+         (contender.role == Contender::Role::kNoLanes && !graph.hands_over_always());
+}
+
+/// The plain loop's calls are in every arm.
+double cost(const std::vector<double>& round, std::size_t arm) {
+  return round[arm] - round[Rounds::kBaseline];
+}
 
 void report_costs(Report& report, const StepGraph& graph, const std::vector<Contender>& contenders,
                   const Rounds& rounds, std::optional<double> budget) {
-  const auto cost = [&](std::size_t arm) {
-    return
-        [arm](const std::vector<double>& round) { return round[arm] - round[Rounds::kBaseline]; };
-  };
   for (std::size_t arm = kOurs; arm < contenders.size(); ++arm) {
-    report.add({graph.name + ": " + contenders[arm].name, rounds.spread(cost(arm)), "µs/step",
+    report.add({graph.name + ": " + contenders[arm].name,
+                rounds.spread([&](const auto& round) { return cost(round, arm); }), "µs/step",
                 arm == kOurs ? budget : std::nullopt});
   }
   for (std::size_t arm = kOurs + 1; arm < contenders.size(); ++arm) {
-    const auto ratio = [&](const std::vector<double>& round) {
-      return cost(kOurs)(round) / cost(arm)(round);
-    };
-    report.add(
-        {graph.name + ": DynaFlow over " + contenders[arm].name, rounds.spread(ratio), "x", 1.0});
+    const auto ratio = [&](const auto& round) { return cost(round, kOurs) / cost(round, arm); };
+    report.add({graph.name + ": DynaFlow over " + contenders[arm].name, rounds.spread(ratio), "x",
+                is_rival(graph, contenders[arm]) ? std::optional(1.0) : std::nullopt});
   }
-  report.add({graph.name + ": the plain loop itself",
-              rounds.spread([](const std::vector<double>& round) { return round[0]; }), "µs/step"});
-  report.add_rounds(graph.name, rounds);
+}
+
+void report_hand_offs(Report& report, const StepGraph& graph) {
+  HandOffs hand_offs(graph);
+  const StepCalls calls = hand_offs.make_calls();
+  Contenders contenders(graph, calls);
+  const double wanted = graph.hand_offs();
+  for (const Contender& contender : contenders.list()) {
+    if (contender.role == Contender::Role::kBaseline) continue;
+    report.add({graph.name + ": handed over by " + contender.name,
+                exactly(hand_offs.count(contender.run) / wanted * 100), "%"});
+  }
 }
 
 void bench_graph(Report& report, const StepGraph& graph, std::optional<double> budget) {
-  const EmptyCalls calls(graph);
-  StepProgram program(graph, calls);
-  FlowGraph tasks(graph, calls, FlowGraph::Nodes::kTasks);
-  FlowGraph lightweight(graph, calls, FlowGraph::Nodes::kLightweight);
-  LaneArenas arenas(graph, calls);
-  CondvarPool pool(graph, calls);
-  std::vector<Contender> contenders{
-      {"plain loop",
-       [&] {
-         for (std::uint32_t i = 0; i < kSteps; ++i) calls.call(i);
-       }},
-      {"DynaFlow", [&] { program.run(); }},
-      {"oneTBB flow graph", [&] { tasks.run(); }},
-      {"oneTBB lightweight flow graph", [&] { lightweight.run(); }},
-      {"oneTBB arena per lane", [&] { arenas.run(); }},
-      {"condition variables", [&] { pool.run(); }},
-  };
-  const Rounds rounds = compete(contenders);
-  report_costs(report, graph, contenders, rounds, budget);
+  {
+    const StepCalls calls = make_empty_calls(graph);
+    Contenders contenders(graph, calls);
+    const std::vector<Contender> list = contenders.list();
+    const Rounds rounds = compete(list);
+    report_costs(report, graph, list, rounds, budget);
+    report.add_rounds(graph.name, rounds);
+  }
+  if (graph.hand_offs() > 0) report_hand_offs(report, graph);
 }
 
 }  // namespace

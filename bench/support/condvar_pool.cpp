@@ -2,7 +2,7 @@
 
 namespace dynaflow::bench {
 
-CondvarPool::CondvarPool(const StepGraph& graph, const EmptyCalls& calls)
+CondvarPool::CondvarPool(const StepGraph& graph, const StepCalls& calls)
     : graph_(graph), calls_(calls), followers_(graph.followers()), pending_(graph.steps.size()) {
   for (std::uint32_t i = 0; i < graph.lanes; ++i) lanes_.push_back(std::make_unique<Lane>());
   for (std::uint32_t i = 1; i < graph.lanes; ++i) {

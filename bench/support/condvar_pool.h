@@ -18,7 +18,7 @@ namespace dynaflow::bench {
 /// first lane and the other lanes' threads persist.
 class CondvarPool {
  public:
-  CondvarPool(const StepGraph& graph, const EmptyCalls& calls);
+  CondvarPool(const StepGraph& graph, const StepCalls& calls);
   ~CondvarPool();
   CondvarPool(const CondvarPool&) = delete;
   CondvarPool& operator=(const CondvarPool&) = delete;
@@ -40,7 +40,7 @@ class CondvarPool {
   void finish(std::uint32_t step);
 
   const StepGraph& graph_;
-  const EmptyCalls& calls_;
+  const StepCalls& calls_;
   const std::vector<std::vector<std::uint32_t>> followers_;
   std::vector<std::atomic<std::uint32_t>> pending_;  ///< per step: predecessors not finished
   std::atomic<std::uint32_t> left_{0};               ///< steps not finished

@@ -18,7 +18,7 @@ class FlowGraph::Network {
 template <class Policy>
 class FlowGraph::NetworkOf final : public Network {
  public:
-  NetworkOf(const StepGraph& steps, const EmptyCalls& calls) : start_(graph_) {
+  NetworkOf(const StepGraph& steps, const StepCalls& calls) : start_(graph_) {
     for (std::uint32_t i = 0; i < steps.steps.size(); ++i) {
       const auto body = [&calls, i](const continue_msg&) { calls.call(i); };
       nodes_.push_back(std::make_unique<Node>(graph_, body));
@@ -41,7 +41,7 @@ class FlowGraph::NetworkOf final : public Network {
   std::vector<std::unique_ptr<Node>> nodes_;
 };
 
-FlowGraph::FlowGraph(const StepGraph& steps, const EmptyCalls& calls, Nodes nodes)
+FlowGraph::FlowGraph(const StepGraph& steps, const StepCalls& calls, Nodes nodes)
     : arena_(static_cast<int>(steps.lanes)) {
   // A graph's tasks run in the arena that it was made in.
   arena_.execute([&] {

@@ -18,7 +18,7 @@ class FlowGraph {
   };
 
   /// The arena has as many threads as the graph has lanes, the caller's included.
-  FlowGraph(const StepGraph& steps, const EmptyCalls& calls, Nodes nodes);
+  FlowGraph(const StepGraph& steps, const StepCalls& calls, Nodes nodes);
   ~FlowGraph();
 
   void run();

@@ -2,7 +2,7 @@
 
 namespace dynaflow::bench {
 
-LaneArenas::LaneArenas(const StepGraph& graph, const EmptyCalls& calls)
+LaneArenas::LaneArenas(const StepGraph& graph, const StepCalls& calls)
     : graph_(graph),
       calls_(calls),
       followers_(graph.followers()),

@@ -16,7 +16,7 @@ namespace dynaflow::bench {
 /// enqueues it. The caller sleeps until all are done, so that each lane has a core.
 class LaneArenas {
  public:
-  LaneArenas(const StepGraph& graph, const EmptyCalls& calls);
+  LaneArenas(const StepGraph& graph, const StepCalls& calls);
 
   void run();
 
@@ -25,7 +25,7 @@ class LaneArenas {
   void finish(std::uint32_t step);
 
   const StepGraph& graph_;
-  const EmptyCalls& calls_;
+  const StepCalls& calls_;
   const std::vector<std::vector<std::uint32_t>> followers_;
   tbb::global_control threads_;
   std::vector<std::unique_ptr<tbb::task_arena>> lanes_;

@@ -50,16 +50,21 @@ std::string padded(const std::string& text, std::size_t to) {
   return text + std::string(to - width(text), ' ');
 }
 
-void print_table(const std::vector<Cells>& table) {
+/// Columns with nothing in them are left out.
+void print_table(const Cells& head, const std::vector<Cells>& rows) {
   std::array<std::size_t, std::tuple_size_v<Cells>> widths{};
-  for (const Cells& cells : table) {
+  for (const Cells& cells : rows) {
     for (std::size_t i = 0; i < cells.size(); ++i) widths[i] = std::max(widths[i], width(cells[i]));
   }
-  for (const Cells& cells : table) {
-    std::string line = " ";
-    for (std::size_t i = 0; i < cells.size(); ++i) line += " " + padded(cells[i], widths[i] + 1);
+  const auto print_line = [&](const Cells& cells) {
+    std::string line;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (widths[i] > 0) line += "  " + padded(cells[i], std::max(widths[i], width(head[i])));
+    }
     std::printf("%s\n", line.substr(0, line.find_last_not_of(' ') + 1).c_str());
-  }
+  };
+  print_line(head);
+  std::ranges::for_each(rows, print_line);
 }
 
 }  // namespace
@@ -79,9 +84,9 @@ void Report::finish() const {
 
 void Report::print() const {
   std::printf("%s: %s\n", name_.c_str(), title_.c_str());
-  std::vector<Cells> table{{"what", "median", "unit", "quartiles", "budget", ""}};
+  std::vector<Cells> table;
   for (const Row& row : rows_) table.push_back(cells_of(row));
-  print_table(table);
+  print_table({"what", "median", "unit", "quartiles", "budget", ""}, table);
   for (const std::string& note : notes_) std::printf("  %s\n", note.c_str());
   std::printf("\n");
 }

@@ -1,5 +1,7 @@
 #include "support/step_graph.h"
 
+#include <algorithm>
+
 namespace dynaflow::bench {
 namespace {
 
@@ -13,6 +15,13 @@ std::vector<std::vector<std::uint32_t>> StepGraph::followers() const {
     for (const std::uint32_t before : steps[step].after) found[before].push_back(step);
   }
   return found;
+}
+
+std::uint32_t StepGraph::hand_offs() const {
+  return static_cast<std::uint32_t>(std::ranges::count_if(steps, [&](const Step& step) {
+    return std::ranges::any_of(
+        step.after, [&](std::uint32_t before) { return steps[before].lane != step.lane; });
+  }));
 }
 
 StepGraph make_chain(std::uint32_t steps) {
@@ -42,14 +51,19 @@ StepGraph make_meeting_chains(std::uint32_t steps, std::uint32_t meeting) {
   return graph;
 }
 
-EmptyCalls::EmptyCalls(const StepGraph& graph) {
+StepCalls::StepCalls(const StepGraph& graph,
+                     const std::function<Kernel(std::uint32_t step)>& kernel_of) {
   for (const StepGraph::Step& step : graph.steps) {
+    kernels_.push_back(kernel_of(count()));
     views_.emplace_back(step.after.size() + 1);
     KernelArgs& args = args_.emplace_back();
     args.views = views_.back();
     args.reads = step.after.size();
-    kernels_.emplace_back(do_nothing);
   }
+}
+
+StepCalls make_empty_calls(const StepGraph& graph) {
+  return {graph, [](std::uint32_t /*step*/) { return Kernel(do_nothing); }};
 }
 
 }  // namespace dynaflow::bench

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,11 @@ struct StepGraph {
 
   /// Per step, those that follow it.
   [[nodiscard]] std::vector<std::vector<std::uint32_t>> followers() const;
+
+  /// How many steps follow a step of another lane.
+  [[nodiscard]] std::uint32_t hand_offs() const;
+  /// Whether every step but the first does.
+  [[nodiscard]] bool hands_over_always() const { return hand_offs() + 1 == steps.size(); }
 };
 
 /// Each step after the one before it, all on one lane.
@@ -31,10 +37,10 @@ struct StepGraph {
 /// A chain on each of two lanes; every `meeting`-th step also follows the other chain.
 [[nodiscard]] StepGraph make_meeting_chains(std::uint32_t steps, std::uint32_t meeting);
 
-/// The kernels of a StepGraph: boxed calls that do nothing, each with arguments of its own.
-class EmptyCalls {
+/// The kernels of a StepGraph: boxed calls, each with arguments of its own.
+class StepCalls {
  public:
-  explicit EmptyCalls(const StepGraph& graph);
+  StepCalls(const StepGraph& graph, const std::function<Kernel(std::uint32_t step)>& kernel_of);
 
   void call(std::uint32_t step) const { kernels_[step](args_[step]); }
   [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(args_.size()); }
@@ -45,5 +51,8 @@ class EmptyCalls {
   std::vector<KernelArgs> args_;
   std::vector<Kernel> kernels_;
 };
+
+/// Calls that do nothing.
+[[nodiscard]] StepCalls make_empty_calls(const StepGraph& graph);
 
 }  // namespace dynaflow::bench

@@ -31,7 +31,7 @@ class OnItsLane final : public OpScheduler {
   const StepGraph& steps_;
 };
 
-Graph make_graph(const StepGraph& steps, const EmptyCalls& calls) {
+Graph make_graph(const StepGraph& steps, const StepCalls& calls) {
   GraphBuilder builder(steps.name);
   const ValueId start = builder.input("start", kRow);
   const auto followers = steps.followers();
@@ -50,7 +50,7 @@ Graph make_graph(const StepGraph& steps, const EmptyCalls& calls) {
 
 }  // namespace
 
-StepProgram::StepProgram(const StepGraph& steps, const EmptyCalls& calls) {
+StepProgram::StepProgram(const StepGraph& steps, const StepCalls& calls) {
   make_program(make_graph(steps, calls), steps);
   bind_all(program_->placed_plan().graph());
 }

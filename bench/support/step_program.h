@@ -11,7 +11,7 @@ namespace dynaflow::bench {
 /// A StepGraph as a verified Program on CPU lanes: its order is the order of its data.
 class StepProgram {
  public:
-  StepProgram(const StepGraph& steps, const EmptyCalls& calls);
+  StepProgram(const StepGraph& steps, const StepCalls& calls);
 
   void run();
 

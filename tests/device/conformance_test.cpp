@@ -12,9 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "device/device_under_test.h"
 #include "device/scripted_launch.h"
-#include "dynaflow/device/cpu/cpu_device.h"
-#include "support/queue_device.h"
 
 // A refused allocation is an answer that we test, so the sanitizers shall give it too.
 extern "C" const char* __asan_default_options() {  // NOLINT(bugprone-reserved-identifier)
@@ -29,57 +28,10 @@ namespace {
 
 using ::testing::Each;
 using ::testing::HasSubstr;
-using namespace std::chrono_literals;
 
-struct DeviceUnderTest {
-  std::string name;
-  std::unique_ptr<Device> (*make)();
-};
+class Conformance : public DeviceTest {};
 
-void PrintTo(const DeviceUnderTest& device, std::ostream* out) { *out << device.name; }
-
-std::unique_ptr<Device> make_cpu() { return std::make_unique<CpuDevice>(); }
-std::unique_ptr<Device> make_cpu_own_thread() {
-  return std::make_unique<CpuDevice>(CpuDeviceOptions{FirstLane::kOwnThread});
-}
-std::unique_ptr<Device> make_queue() { return std::make_unique<QueueDevice>(); }
-
-/// What every device promises, whatever its kind.
-class Conformance : public ::testing::TestWithParam<DeviceUnderTest> {
- protected:
-  std::shared_ptr<ScriptedLaunch> make_launch(const std::vector<std::string>& lanes) {
-    return std::make_shared<ScriptedLaunch>(*device_, lanes);
-  }
-  Result<LaunchStats> launch(const std::shared_ptr<ScriptedLaunch>& work,
-                             const WatchOptions& watch = unwatched()) {
-    return device_->launch(work, watch);
-  }
-  /// One lane, one step, no harm.
-  Result<LaunchStats> launch_something() {
-    const auto work = make_launch({"compute"});
-    work->add({.lane = 0});
-    return launch(work);
-  }
-  /// Launches until the device no longer says that a lane is lost.
-  Result<LaunchStats> launch_when_free() {
-    Result<LaunchStats> result = launch_something();
-    for (int i = 0; i < 10'000 && !result && result.error().broke(kLaneLost); ++i) {
-      std::this_thread::sleep_for(1ms);
-      result = launch_something();
-    }
-    return result;
-  }
-
-  std::unique_ptr<Device> device_ = GetParam().make();
-};
-
-INSTANTIATE_TEST_SUITE_P(Devices, Conformance,
-                         ::testing::Values(DeviceUnderTest{"Cpu", make_cpu},
-                                           DeviceUnderTest{"CpuOwnThread", make_cpu_own_thread},
-                                           DeviceUnderTest{"Queue", make_queue}),
-                         [](const ::testing::TestParamInfo<DeviceUnderTest>& device) {
-                           return device.param.name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Devices, Conformance, every_device(), name_of);
 
 std::vector<std::string> lane_names(std::uint32_t count) {
   std::vector<std::string> names;
@@ -352,137 +304,6 @@ TEST_P(Conformance, GivesTwoThreadsTheirTurns) {
   other.join();
   ASSERT_EQ(log.size(), 2U * kLaunches * 12);
   for (std::size_t i = 0; i < log.size(); ++i) ASSERT_EQ(log[i], log[i / 12 * 12]) << i;
-}
-
-/// Lane network is inside a step until it is released; lane compute waits for it.
-struct StuckLaunch {
-  explicit StuckLaunch(const Device& device)
-      : work(std::make_shared<ScriptedLaunch>(
-            device, std::vector<std::string>{"compute", "network", "idle"})) {
-    const std::uint32_t attn = work->add({.lane = 0, .name = "attn on microbatch 0"});
-    const std::uint32_t stuck = work->add({.lane = 1,
-                                           .after = {attn},
-                                           .name = "all_reduce on microbatch 0",
-                                           .body = [gate = release] { gate->wait(); }});
-    waiting = work->add({.lane = 0, .after = {stuck}, .name = "mlp on microbatch 0"});
-    behind = work->add({.lane = 1, .name = "all_reduce on microbatch 1"});
-  }
-  ~StuckLaunch() {
-    if (!release->try_wait()) release->count_down();
-  }
-  StuckLaunch(const StuckLaunch&) = delete;
-  StuckLaunch& operator=(const StuckLaunch&) = delete;
-
-  std::shared_ptr<std::latch> release = std::make_shared<std::latch>(1);
-  std::shared_ptr<ScriptedLaunch> work;
-  std::uint32_t waiting = 0;
-  std::uint32_t behind = 0;
-};
-
-TEST_P(Conformance, EndsAStallWithTheWaitForGraph) {
-  const StuckLaunch stuck(*device_);
-  const Result<LaunchStats> result = launch(stuck.work, watch_for(100ms));
-  ASSERT_FALSE(result);
-  const Diagnostic& finding = result.error().first();
-  EXPECT_EQ(finding.rule.id, kStalled.id);
-  EXPECT_THAT(finding.message, HasSubstr("\nlane compute: waits for lane network"));
-  EXPECT_THAT(finding.message, HasSubstr("before mlp on microbatch 0"));
-  EXPECT_THAT(finding.message, HasSubstr("\nlane network: inside all_reduce on microbatch 0"));
-  EXPECT_THAT(finding.message, HasSubstr("\nlane idle: finished"));
-}
-
-TEST_P(Conformance, TellsOnStallOnceWhatTheLaunchReturns) {
-  const StuckLaunch stuck(*device_);
-  std::vector<std::string> told;
-  WatchOptions watch = watch_for(100ms);
-  watch.on_stall = [&](const Diagnostic& finding) { told.push_back(to_string(finding)); };
-  const Result<LaunchStats> result = launch(stuck.work, watch);
-  ASSERT_FALSE(result);
-  EXPECT_THAT(told, ::testing::ElementsAre(to_string(result.error().first())));
-}
-
-TEST_P(Conformance, RefusesLaunchesUntilTheStuckStepHasReturned) {
-  const StuckLaunch stuck(*device_);
-  ASSERT_FALSE(launch(stuck.work, watch_for(100ms)));
-  for (int i = 0; i < 3; ++i) {
-    const Result<LaunchStats> refused = launch_something();
-    ASSERT_FALSE(refused);
-    EXPECT_TRUE(refused.error().broke(kLaneLost));
-    EXPECT_THAT(refused.error().first().message, HasSubstr("all_reduce on microbatch 0"));
-  }
-  stuck.release->count_down();
-  EXPECT_TRUE(launch_when_free());
-  EXPECT_EQ(stuck.work->runs(stuck.waiting) + stuck.work->runs(stuck.behind), 0);
-}
-
-TEST_P(Conformance, EndsAStallOfTheFirstLaneWhenOnStallFreesIt) {
-  std::latch release(1);
-  const auto work = make_launch({"compute", "network"});
-  const std::uint32_t stuck = work->add({.lane = 0, .body = [&] { release.wait(); }});
-  const std::uint32_t after = work->add({.lane = 1, .after = {stuck}});
-  WatchOptions watch = watch_for(100ms);
-  watch.on_stall = [&](const Diagnostic&) { release.count_down(); };
-  const Result<LaunchStats> result = launch(work, watch);
-  ASSERT_FALSE(result);
-  EXPECT_TRUE(result.error().broke(kStalled));
-  EXPECT_TRUE(launch_when_free());
-  EXPECT_EQ(work->runs(after), 0);
-}
-
-TEST_P(Conformance, RefusesALaunchFromInsideOnStall) {
-  const StuckLaunch stuck(*device_);
-  std::optional<Error> refusal;
-  WatchOptions watch = watch_for(100ms);
-  watch.on_stall = [&](const Diagnostic&) {
-    if (const auto inner = launch_something(); !inner) refusal = inner.error();
-  };
-  ASSERT_FALSE(launch(stuck.work, watch));
-  ASSERT_TRUE(refusal);
-  EXPECT_TRUE(refusal->broke(kReentry));
-}
-
-TEST_P(Conformance, EndsLanesThatWaitForEachOther) {
-  const auto work = make_launch({"compute", "network"});
-  work->add({.lane = 0});
-  work->add({.lane = 1, .after = {0}});
-  work->waits.push_back({1, 1});
-  work->steps[0] = {0, 1, 1};
-  const Result<LaunchStats> result = launch(work, watch_for(100ms));
-  ASSERT_FALSE(result);
-  EXPECT_TRUE(result.error().broke(kStalled));
-  EXPECT_TRUE(launch_something());
-}
-
-TEST_P(Conformance, ReturnsAFirstErrorAlthoughAnotherLaneIsStuck) {
-  std::latch started(1);
-  std::latch release(1);
-  const auto work = make_launch({"compute", "network"});
-  work->add({.lane = 1, .body = [&] {
-               started.count_down();
-               release.wait();
-             }});
-  work->add({.lane = 0, .body = [&] {
-               started.wait();
-               throw std::runtime_error("boom");
-             }});
-  const Result<LaunchStats> result = launch(work, watch_for(100ms));
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().first().rule.id, kBodyFailed.id);
-  EXPECT_TRUE(result.error().broke(kStalled));
-  release.count_down();
-  EXPECT_TRUE(launch_when_free());
-}
-
-TEST_P(Conformance, TakesASlowLaunchThatMovesForNoStall) {
-  const auto work = make_launch({"compute", "network"});
-  for (std::uint32_t step = 0; step < 8; ++step) {
-    std::vector<std::uint32_t> after;
-    if (step > 0) after.push_back(step - 1);
-    work->add({.lane = step % 2, .after = after, .body = [] {
-                 std::this_thread::sleep_for(50ms);  // the work itself
-               }});
-  }
-  EXPECT_TRUE(launch(work, watch_for(300ms)));
 }
 
 TEST_P(Conformance, AllocatesAlignedMemoryOfAnySize) {
