@@ -27,8 +27,10 @@ std::string digits(double value) {
   return text.data();
 }
 
+bool varied(const Spread& value) { return value.low != value.high; }
+
 std::string quartiles(const Spread& value) {
-  if (value.low == value.high) return "";
+  if (!varied(value)) return "";
   return digits(value.low) + " to " + digits(value.high);
 }
 
@@ -86,7 +88,8 @@ void Report::print() const {
   std::printf("%s: %s\n", name_.c_str(), title_.c_str());
   std::vector<Cells> table;
   for (const Row& row : rows_) table.push_back(cells_of(row));
-  print_table({"what", "median", "unit", "quartiles", "budget", ""}, table);
+  const bool varies = std::ranges::any_of(rows_, [](const Row& row) { return varied(row.value); });
+  print_table({"what", varies ? "median" : "value", "unit", "quartiles", "budget", ""}, table);
   for (const std::string& note : notes_) std::printf("  %s\n", note.c_str());
   std::printf("\n");
 }

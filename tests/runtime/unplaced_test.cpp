@@ -4,33 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <atomic>
-#include <cstdlib>
-#include <new>
 #include <vector>
 
 #include "dynaflow/dynaflow.h"
 #include "runtime/prepared.h"
 #include "support/findings.h"
 #include "support/scripted.h"
-
-namespace {
-std::atomic<int> live_arrays{0};  ///< arrays from new[] that are not deleted
-}  // namespace
-
-[[gnu::noinline]] void* operator new[](std::size_t size) {
-  void* memory = std::malloc(size == 0 ? 1 : size);
-  if (memory == nullptr) throw std::bad_alloc();
-  ++live_arrays;
-  return memory;
-}
-[[gnu::noinline]] void operator delete[](void* memory) noexcept {
-  if (memory != nullptr) --live_arrays;
-  std::free(memory);
-}
-[[gnu::noinline]] void operator delete[](void* memory, std::size_t) noexcept {
-  operator delete[](memory);
-}
 
 namespace dynaflow::testing {
 namespace {
@@ -94,27 +73,6 @@ TEST(Unplaced, ValuesTakeNoArena) {
   CpuDevice cpu;
   Program program = prepare(model.graph, Sequential(), Split{{4}}, cpu).value();
   EXPECT_EQ(stats_of(program, model, 4).arena_bytes, 0);
-}
-
-TEST(Unplaced, ValuesAreReleasedAfterTheirLastReader) {
-  int held_by_maker = 0;
-  int held_afterwards = 0;
-  GraphBuilder builder;
-  const ValueId k = builder.value({"k", kTable, ValueSpec::Size::kUnplaced});
-  const ValueId w = builder.input("w", kTable);
-  builder.op({.name = "make", .writes = {k}, .kernel = [&](const KernelArgs& args) {
-                args.allocate(0, 8);
-                held_by_maker = live_arrays;
-              }});
-  builder.op({.name = "use", .reads = {k}, .updates = {w}, .kernel = [](const KernelArgs&) {}});
-  builder.op({.name = "look", .updates = {w}, .kernel = [&](const KernelArgs&) {
-                held_afterwards = live_arrays;
-              }});
-  CpuDevice cpu;
-  Program program = prepare(builder.build().value(), Sequential(), Split{{1}}, cpu).value();
-  Numbers table(kColumns);
-  ASSERT_THAT(program.run(std::array{bind(w, table)}), Works());
-  EXPECT_EQ(held_afterwards, held_by_maker - 1);
 }
 
 TEST(Unplaced, ValuesMayHaveADifferentSizeInEveryRun) {

@@ -13,11 +13,12 @@
 
 namespace dynaflow::testing {
 
-/// What this process allocated and copied between `start_counting` and `stop_counting`, on any
-/// thread: every operator new and malloc, and the bytes of every memcpy and memmove that is a call.
-/// Under a sanitizer, operator new alone.
+/// What this process allocated, gave back and copied between `start_counting` and `stop_counting`,
+/// on any thread: every malloc and free, those of operator new and delete included, and the bytes
+/// of every memcpy and memmove that is a call. Under a sanitizer copies are not counted.
 struct Counts {
   std::int64_t allocations = 0;
+  std::int64_t frees = 0;
   std::int64_t copied_bytes = 0;
 };
 

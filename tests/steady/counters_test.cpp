@@ -4,41 +4,46 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <string>
 #include <thread>
 #include <vector>
+
+#ifdef DYNAFLOW_SANITIZED
+#include <sanitizer/allocator_interface.h>
+#endif
 
 namespace {
 
 std::atomic<bool> counting{false};
 std::atomic<std::int64_t> allocations{0};
+std::atomic<std::int64_t> frees{0};
 std::atomic<std::int64_t> copied_bytes{0};
 
 void count_allocation() {
   if (counting.load(std::memory_order_relaxed)) ++allocations;
 }
+void count_free() {
+  if (counting.load(std::memory_order_relaxed)) ++frees;
+}
 
 }  // namespace
 
-// Never inlined: g++ would compare one half of a pair with the other's insides.
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  count_allocation();
-  void* memory = std::malloc(size == 0 ? 1 : size);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-[[gnu::noinline]] void* operator new[](std::size_t size) { return operator new(size); }
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete[](void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+#ifdef DYNAFLOW_SANITIZED
 
-#ifndef DYNAFLOW_SANITIZED
+namespace {
+
+const int kHooks = __sanitizer_install_malloc_and_free_hooks(
+    [](const volatile void*, std::size_t) { count_allocation(); },
+    [](const volatile void*) { count_free(); });
+
+}  // namespace
+
+#else
 
 extern "C" {
 
@@ -47,6 +52,7 @@ void* __libc_malloc(std::size_t size);
 void* __libc_calloc(std::size_t count, std::size_t size);
 void* __libc_realloc(void* memory, std::size_t size);
 void* __libc_memalign(std::size_t alignment, std::size_t size);
+void __libc_free(void* memory);
 
 void* malloc(std::size_t size) noexcept {
   count_allocation();
@@ -68,6 +74,10 @@ int posix_memalign(void** memory, std::size_t alignment, std::size_t size) noexc
   count_allocation();
   *memory = __libc_memalign(alignment, size);
   return *memory == nullptr ? ENOMEM : 0;
+}
+void free(void* memory) noexcept {
+  if (memory != nullptr) count_free();
+  __libc_free(memory);
 }
 
 // Byte by byte through volatile, so that no compiler turns the loop into a call of itself.
@@ -94,13 +104,14 @@ namespace dynaflow::testing {
 
 void start_counting() {
   allocations = 0;
+  frees = 0;
   copied_bytes = 0;
   counting = true;
 }
 
 Counts stop_counting() {
   counting = false;
-  return {allocations, copied_bytes};
+  return {allocations, frees, copied_bytes};
 }
 
 namespace {
@@ -143,8 +154,6 @@ TEST(Counters, SeeOtherThreads) {
   EXPECT_GE(stop_counting().allocations, 1);
 }
 
-#ifndef DYNAFLOW_SANITIZED
-
 TEST(Counters, SeeMalloc) {
   start_counting();
   void* memory = std::malloc(100);
@@ -153,6 +162,16 @@ TEST(Counters, SeeMalloc) {
   std::free(memory);
   EXPECT_EQ(counts.allocations, 1);
 }
+
+TEST(Counters, SeeDelete) {
+  auto number = std::make_unique<int>(7);
+  use(number.get());
+  start_counting();
+  number.reset();
+  EXPECT_EQ(stop_counting().frees, 1);
+}
+
+#ifndef DYNAFLOW_SANITIZED
 
 TEST(Counters, SeeAlignedAlloc) {
   start_counting();

@@ -27,7 +27,8 @@ void merge_here_and_there(ScheduleContext& ctx) {
     }
     const std::size_t parts = turn % 3 == 0 ? 1 : turn % 3 == 1 ? same.size() : 2;
     if (same.size() > parts) same.resize(parts);
-    ctx.execute(same, {.lane = lanes[same.front().has_tag("network") ? 1 : 0]});
+    const std::size_t lane = same.front().has_tag("network") ? 1 : turn % 2;
+    ctx.execute(same, {.lane = lanes[lane]});
   }
 }
 
