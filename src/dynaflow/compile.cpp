@@ -1,15 +1,37 @@
 #include "dynaflow/compile.h"
 
 #include <algorithm>
+#include <exception>
+#include <string>
 #include <utility>
 
 #include "dynaflow/schedule/verify.h"
 
 namespace dynaflow {
+namespace {
+
+/// A strategy is the user's code: what it throws becomes S11.
+Result<Split> call_split(const OpScheduler& scheduler, const Batch& batch) {
+  const auto failed = [&](std::string what) {
+    return Unexpected(
+        Error(Diagnostic{kStrategyFailed, std::move(what), std::string(scheduler.name()) + ".split",
+                         "the strategy's own code threw this"}));
+  };
+  try {
+    return scheduler.split(batch);
+  } catch (const std::exception& failure) {
+    return failed(failure.what());
+  } catch (...) {
+    return failed("an exception that is no std::exception");
+  }
+}
+
+}  // namespace
 
 Result<std::shared_ptr<const PlacedPlan>> make_placed_plan(std::shared_ptr<const Graph> graph,
                                                            const OpScheduler& scheduler,
                                                            const Split& split) {
+  if (auto well = all_well(verify(split)); !well) return Unexpected(well.error());
   const Schedule schedule = record(*graph, scheduler, split);
   if (auto well = all_well(verify(*graph, schedule)); !well) return Unexpected(well.error());
   Plan plan = make_plan(*graph, schedule);
@@ -49,7 +71,7 @@ Result<std::shared_ptr<Program>> CompiledGraph::find_program(const Batch& batch)
   if (auto* known = programs_.find(*parts)) return *known;
   auto placed = plan(*parts);
   if (!placed) return Unexpected(placed.error());
-  ++stats_.bindings;
+  ++bindings_;
   auto made = Program::make(std::move(*placed), arena_->device(), *parts, arena_);
   if (!made) return Unexpected(made.error());
   return programs_.put(*parts, std::make_shared<Program>(std::move(*made)));
@@ -57,10 +79,11 @@ Result<std::shared_ptr<Program>> CompiledGraph::find_program(const Batch& batch)
 
 Result<const Split*> CompiledGraph::split(const Batch& batch) {
   if (const Split* known = splits_.find(batch)) return known;
-  ++stats_.splits;
-  Split parts = scheduler_->split(batch);
-  if (auto well = all_well(verify(batch, parts)); !well) return Unexpected(well.error());
-  return &splits_.put(batch, std::move(parts));
+  ++splits_made_;
+  auto parts = call_split(*scheduler_, batch);
+  if (!parts) return Unexpected(parts.error());
+  if (auto well = all_well(verify(batch, *parts)); !well) return Unexpected(well.error());
+  return &splits_.put(batch, std::move(*parts));
 }
 
 Result<std::shared_ptr<const PlacedPlan>> CompiledGraph::plan(const Split& parts) {
@@ -70,16 +93,16 @@ Result<std::shared_ptr<const PlacedPlan>> CompiledGraph::plan(const Split& parts
     std::rotate(plans_.begin(), at, at + 1);
     return plans_.front();
   }
-  ++stats_.recordings;
+  ++recordings_;
   auto placed = make_placed_plan(graph_, *scheduler_, parts);
   if (!placed) return placed;
-  if (plans_.size() == options_.plans) plans_.pop_back();
+  if (!plans_.empty() && plans_.size() >= options_.plans) plans_.pop_back();
   return plans_.emplace_front(std::move(*placed));
 }
 
 CompileStats CompiledGraph::stats() const {
-  const std::scoped_lock lock(mutex_);
-  return stats_;
+  // Without the lock, so that even a body may ask.
+  return {splits_made_.load(), recordings_.load(), bindings_.load()};
 }
 
 }  // namespace dynaflow

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -56,11 +57,14 @@ class CompiledGraph {
   CompileOptions options_;
   std::shared_ptr<Arena> arena_;
 
-  mutable std::mutex mutex_;  ///< guards what follows
+  std::mutex mutex_;  ///< guards what follows
   LruCache<Batch, Split> splits_;
   std::deque<std::shared_ptr<const PlacedPlan>> plans_;  ///< newest first
   LruCache<Split, std::shared_ptr<Program>> programs_;
-  CompileStats stats_;
+
+  std::atomic<std::uint64_t> splits_made_{0};
+  std::atomic<std::uint64_t> recordings_{0};
+  std::atomic<std::uint64_t> bindings_{0};
 };
 
 }  // namespace dynaflow

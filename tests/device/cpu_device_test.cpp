@@ -152,6 +152,32 @@ TEST(CpuDevice, KeepsItsThreadsFromLaunchToLaunch) {
   EXPECT_EQ(ran_on[0], ran_on[1]);
 }
 
+TEST(CpuDevice, TellsOfAnUnawaitedStepAtItsLanesEnd) {
+  CpuDevice device;
+  const auto work =
+      std::make_shared<ScriptedLaunch>(device, std::vector<std::string>{"compute", "network"});
+  const std::uint32_t untold = work->add({.lane = 1});
+  const std::uint32_t last =
+      work->add({.lane = 1, .body = [] { std::this_thread::sleep_for(20ms); }});
+  const std::uint32_t waits = work->add({.lane = 0, .after = {untold}});
+  for (const std::uint32_t step : {untold, last}) work->steps[step].awaited = Awaited::kNo;
+  ASSERT_TRUE(device.launch(work, unwatched()));
+  EXPECT_GT(work->record(waits).started.load(), work->record(last).ended.load());
+}
+
+TEST(CpuDevice, NamesTheStepOfAReentryAmongUnawaitedOnes) {
+  CpuDevice device;
+  std::string where;
+  const auto work = std::make_shared<ScriptedLaunch>(device, std::vector<std::string>{"compute"});
+  work->add({.lane = 0});
+  work->add({.lane = 0});
+  work->add(
+      {.lane = 0, .body = [&] { where = device.launch(work, unwatched()).error().first().where; }});
+  work->mark_awaited();
+  ASSERT_TRUE(device.launch(work, unwatched()));
+  EXPECT_EQ(where, "lane compute, step 3 of 3");
+}
+
 /// One step on one lane that does not return before it is released.
 struct StuckStep {
   StuckStep(const Device& device, std::uint32_t lane)

@@ -17,41 +17,56 @@ constexpr int kSleepAtOnce = 0;
 
 TEST(LaneCounter, CountsCompletedSteps) {
   LaneCounter counter;
-  for (int i = 0; i < 5; ++i) counter.complete();
-  EXPECT_EQ(counter.completed(), 5U);
+  for (int i = 0; i < 5; ++i) counter.complete(1);
+  EXPECT_EQ(counter.await(5, kSleepAtOnce), Arrival::kAtOnce);
+}
+
+TEST(LaneCounter, CountsSeveralStepsAtOnce) {
+  LaneCounter counter;
+  counter.complete(3);
+  counter.finish(2);
+  EXPECT_EQ(counter.await(5, kSleepAtOnce), Arrival::kAtOnce);
 }
 
 TEST(LaneCounter, SatisfiesAWaitForThePastAtOnce) {
   LaneCounter counter;
-  counter.complete();
+  counter.complete(2);
   EXPECT_EQ(counter.await(1, kSleepAtOnce), Arrival::kAtOnce);
 }
 
-TEST(LaneCounter, TakesUpOneCacheLine) { EXPECT_EQ(sizeof(LaneCounter), 64U); }
+TEST(LaneCounter, SharesACacheLineWithSevenOthers) { EXPECT_EQ(sizeof(LaneCounter), 8U); }
 
 TEST(LaneCounter, EndsEveryWaitOnceAborted) {
   LaneCounter counter;
-  counter.complete();
+  counter.complete(1);
   counter.abort();
   EXPECT_EQ(counter.await(1, kSleepAtOnce), Arrival::kAborted);
   EXPECT_EQ(counter.await(100, kSleepAtOnce), Arrival::kAborted);
 }
 
-TEST(LaneCounter, KeepsItsCountThroughAnAbort) {
+TEST(LaneCounter, StaysAbortedWhateverIsCompleted) {
   LaneCounter counter;
-  counter.complete();
   counter.abort();
-  counter.complete();
-  EXPECT_EQ(counter.completed(), 2U);
+  counter.complete(1);
+  counter.finish(1);
+  EXPECT_EQ(counter.await(2, kSleepAtOnce), Arrival::kAborted);
 }
 
-TEST(LaneCounter, StartsAfreshAfterAReset) {
+TEST(LaneCounter, ForgetsAnAbortAfterAReset) {
   LaneCounter counter;
-  counter.complete();
   counter.abort();
   counter.reset();
-  EXPECT_FALSE(counter.aborted());
-  EXPECT_EQ(counter.completed(), 0U);
+  counter.complete(1);
+  EXPECT_EQ(counter.await(1, kSleepAtOnce), Arrival::kAtOnce);
+}
+
+TEST(LaneCounter, CountsFromZeroAfterAReset) {
+  LaneCounter counter;
+  counter.complete(1);
+  counter.reset();
+  std::thread aborts([&] { counter.abort(); });
+  EXPECT_EQ(counter.await(1, kSleepAtOnce), Arrival::kAborted);
+  aborts.join();
 }
 
 TEST(LaneCounter, AbortWakesEverySleeper) {
@@ -80,12 +95,27 @@ TEST(LaneCounter, WakesEachSleeperAtItsOwnCount) {
     sleepers.emplace_back([&, count] {
       started.count_down();
       EXPECT_NE(counter.await(count, kSleepAtOnce), Arrival::kAborted);
-      EXPECT_GE(counter.completed(), count);
+      EXPECT_EQ(counter.await(count, kSleepAtOnce), Arrival::kAtOnce);
     });
   }
   started.wait();
-  for (std::uint32_t i = 0; i < kCount; ++i) counter.complete();
+  for (std::uint32_t i = 0; i < kCount; ++i) counter.complete(1);
   for (std::thread& sleeper : sleepers) sleeper.join();
+}
+
+TEST(LaneCounter, WakesASleeperWhoseCountWasSkippedWhenTheLaneFinishes) {
+  for (int round = 0; round < 100; ++round) {
+    LaneCounter counter;
+    std::latch started(1);
+    std::thread sleeper([&] {
+      started.count_down();
+      EXPECT_NE(counter.await(1, kSleepAtOnce), Arrival::kAborted);
+    });
+    started.wait();
+    counter.complete(3);
+    counter.finish(0);
+    sleeper.join();
+  }
 }
 
 /// Two threads hand plain memory to and fro; only the counters order their accesses.
@@ -97,14 +127,14 @@ void ping_pong(int pauses, std::uint32_t rounds) {
     for (std::uint32_t i = 1; i <= rounds; ++i) {
       ASSERT_NE(ping.await(i, pauses), Arrival::kAborted);
       value = value * 3 + 1;
-      pong.complete();
+      pong.complete(1);
     }
   });
   std::uint64_t expected = 0;
   for (std::uint32_t i = 1; i <= rounds; ++i) {
     value += i;
     expected = (expected + i) * 3 + 1;
-    ping.complete();
+    ping.complete(1);
     ASSERT_NE(pong.await(i, pauses), Arrival::kAborted);
     ASSERT_EQ(value, expected);
   }

@@ -62,9 +62,10 @@ TEST(BatchAtRequests, LeavesPartsEmptyWhereThereAreMorePartsThanRequests) {
   EXPECT_THAT(batch.at_requests(3).sizes, ElementsAre(0, 8, 0));
 }
 
-TEST(BatchAtRequests, CoversTheBatchWhereRequestsAreFewerRows) {
+TEST(BatchAtRequests, AreRefusedWhereTheyDoNotSumToTheBatch) {
   const Batch batch{.rows = 10, .requests = {2, 2}};
-  EXPECT_THAT(verify(batch, batch.at_requests(2)), IsEmpty());
+  ASSERT_EQ(verify(batch, batch.at_requests(2)).size(), 1U);
+  EXPECT_EQ(verify(batch, batch.at_requests(2))[0].rule.id, kBatchNotCovered.id);
 }
 
 TEST(BatchAtRequests, CutsAnywhereWhereThereAreNoRequests) {

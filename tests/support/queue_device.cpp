@@ -127,7 +127,7 @@ class QueueDevice::Issued {
   std::condition_variable moved_;
   std::vector<Lane> lanes_;  ///< guarded by mutex_, like all below
   std::vector<Diagnostic> findings_;
-  std::uint64_t progress_ = 0;
+  std::uint64_t progress_ = 0;  ///< completed steps of all lanes
   LaunchStats stats_;
 };
 
@@ -183,7 +183,10 @@ void QueueDevice::Issued::drain(std::uint32_t lane) {
 void QueueDevice::Issued::cancel() {
   const std::lock_guard lock(mutex_);
   if (!findings_.empty()) return;
-  end({kCancelled, "the run was cancelled", "", "run again"});
+  end({kCancelled, "the run was cancelled",
+       "after " + std::to_string(progress_) + " of " + std::to_string(work_->steps.size()) +
+           " steps",
+       "run again"});
 }
 
 void QueueDevice::Issued::end(Diagnostic finding) {

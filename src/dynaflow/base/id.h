@@ -3,6 +3,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 
 namespace dynaflow {
@@ -51,12 +52,19 @@ struct MicrobatchRange {
   friend constexpr bool operator==(MicrobatchRange, MicrobatchRange) = default;
 
   struct Iterator {
-    std::uint32_t at;
+    using value_type = Microbatch;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const Microbatch*;
+    using reference = Microbatch;
+    using iterator_category = std::input_iterator_tag;
+
+    std::uint32_t at = 0;
     constexpr Microbatch operator*() const { return {at}; }
     constexpr Iterator& operator++() {
       ++at;
       return *this;
     }
+    constexpr Iterator operator++(int) { return {at++}; }
     friend constexpr bool operator==(Iterator, Iterator) = default;
   };
   [[nodiscard]] constexpr Iterator begin() const { return {first}; }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <list>
 #include <map>
@@ -7,11 +8,11 @@
 
 namespace dynaflow {
 
-/// The `capacity` entries used last. A hit allocates nothing. Not thread-safe.
+/// The `capacity` entries used last, at least one. A hit allocates nothing. Not thread-safe.
 template <class Key, class Value>
 class LruCache {
  public:
-  explicit LruCache(std::size_t capacity) : capacity_(capacity) {}
+  explicit LruCache(std::size_t capacity) : capacity_(std::max<std::size_t>(capacity, 1)) {}
 
   /// Null if there is none; valid until the next `put`.
   [[nodiscard]] Value* find(const Key& key) {

@@ -21,11 +21,17 @@ enum class DeviceKind {
   kIssuing,    ///< one host thread enqueues all steps, in recorded order, on asynchronous queues
 };
 
+/// Whether some step waits for the completion of this very one. To tell the other lanes costs more
+/// than an empty step, so a device may keep a completion that nobody awaits to itself until the
+/// lane's last step is complete.
+enum class Awaited : std::uint8_t { kNo, kYes };
+
 /// One step as a device sees it: a lane, and what must be complete before it starts.
 struct LaunchStep {
   std::uint32_t lane = 0;
   std::uint32_t first_wait = 0;  ///< index into Launch::waits
   std::uint32_t wait_count = 0;
+  Awaited awaited = Awaited::kYes;  ///< always right, if not always needed: see mark_awaited
 };
 
 /// The work of one run. Made once per Program and launched many times; a device borrows it for the
@@ -34,10 +40,14 @@ class Launch {
  public:
   virtual ~Launch() = default;
 
-  std::vector<LaunchStep> steps;                       ///< in recorded order
+  std::vector<LaunchStep> steps;  ///< in recorded order
   std::vector<Wait> waits;
   std::vector<LaneGrant> lanes;                        ///< as the device granted them
   std::vector<std::vector<std::uint32_t>> lane_steps;  ///< per lane, its step indices in order
+
+  /// Finds out which steps are awaited. For the maker of a launch, when its steps and waits are
+  /// all there; a launch that was never marked runs the same, only slower. O(steps + waits).
+  void mark_awaited();
 
   /// Runs one step's body. May throw: the device turns that into the run's first error.
   /// An issuing device calls it from whatever stands for the lane's queue.

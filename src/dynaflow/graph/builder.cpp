@@ -72,7 +72,8 @@ ValueId GraphBuilder::view(std::string name, ValueId base, std::int64_t first,
          "give every value and state a name of its own");
   }
   const Value& of = graph_.value(base);
-  if (first < 0 || elements < 1 || first + elements > of.type.elements) {
+  if (first < 0 || elements < 1 || first > of.type.elements ||
+      elements > of.type.elements - first) {
     find(kBadType, "view " + quoted(name) + " reaches outside " + quoted(of.name), where,
          "elements [first, first + elements) must lie within its " +
              std::to_string(of.type.elements));
@@ -126,7 +127,7 @@ void GraphBuilder::check_effects(const OpSpec& spec, Where where) {
 }
 
 OpId GraphBuilder::op(OpSpec spec, Where where) {
-  if (spec.name.empty() || names_["op " + spec.name]++ > 0) {
+  if (spec.name.empty() || op_names_[spec.name]++ > 0) {
     find(kDuplicateName, "op " + quoted(spec.name) + " is declared twice or has no name", where,
          "give every op a name of its own");
   }
@@ -155,8 +156,8 @@ Result<Graph> GraphBuilder::build() {
     check_outputs();
     decide_runs();
     check_partials();
-    check_reads();
   }
+  if (findings_.empty()) check_reads();
   if (findings_.empty()) {
     derive_touches();
     derive_dependencies();

@@ -74,7 +74,8 @@ class GraphBuilder {
   std::vector<Coupling> coupling_;
   std::vector<Where> op_where_;
   std::vector<std::pair<ValueId, Where>> outputs_;
-  std::map<std::string, int> names_;
+  std::map<std::string, int> names_;  ///< of values and states
+  std::map<std::string, int> op_names_;
   std::vector<Diagnostic> findings_;
 };
 

@@ -159,12 +159,13 @@ void GraphBuilder::check_reads() {
       }
     }
   }
-  for (const ValueId id : graph_.outputs_) {
+  for (const auto& [id, where] : outputs_) {
     const Value& value = graph_.value(id);
-    if (written[value.storage.index].covers(value.offset, value.offset + value.type.bytes()))
+    if (written[value.storage.index].covers(value.offset, value.offset + value.type.bytes())) {
       continue;
-    findings_.push_back({kBadOutput, "output '" + value.name + "' is never written in full", "",
-                         "let ops write all of its elements"});
+    }
+    find(kBadOutput, "output '" + value.name + "' is never written in full", where,
+         "let ops write all of its elements");
   }
 }
 

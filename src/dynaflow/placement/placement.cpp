@@ -123,7 +123,8 @@ void make_placement(const Graph& graph, const Plan& plan, const Buffers& buffers
 }
 
 std::string to_string(const Placement& placement, const Buffers& buffers, const Graph& graph) {
-  std::string text = "placement  " + std::to_string(buffers.arena.size()) + " buffers in " +
+  std::string text = "placement  " + std::to_string(buffers.arena.size()) +
+                     (buffers.arena.size() == 1 ? " buffer in " : " buffers in ") +
                      std::to_string(placement.arena_bytes) + " bytes\n";
   for (const BufferId id : buffers.arena) {
     const Buffer& buffer = buffers.items[id.index];

@@ -24,6 +24,16 @@ std::string stuck_lanes(const Plan& plan, const Graph& graph,
   return text;
 }
 
+StepId step_on_no_lane(const Plan& plan) {
+  std::vector<std::uint8_t> listed(plan.steps.size(), 0);
+  for (const auto& steps : plan.lane_steps) {
+    for (const StepId step : steps) listed[step.index] = 1;
+  }
+  const auto at = std::ranges::find(listed, 0);
+  return at == listed.end() ? StepId{}
+                            : id_at<StepId>(static_cast<std::size_t>(at - listed.begin()));
+}
+
 }  // namespace
 
 bool HappensBefore::before(StepId earlier, StepId later) const {
@@ -65,6 +75,11 @@ Result<HappensBefore> HappensBefore::of(const Plan& plan, const Graph& graph) {
         hb.order_.push_back(id);
       }
     }
+  }
+  if (const auto lost = step_on_no_lane(plan); lost.valid()) {
+    return Unexpected(Error(
+        Diagnostic{kStepLost, describe(graph, plan, plan.steps[lost.index]) + " is on no lane", "",
+                   "list every step once, on the lane it names"}));
   }
   if (hb.order_.size() != plan.steps.size()) {
     return Unexpected(Error(Diagnostic{kDeadlock, stuck_lanes(plan, graph, done), "",

@@ -11,7 +11,8 @@ namespace dynaflow {
 /// lane and step. Found by walking the plan's lanes as a device would, from the waits alone.
 class HappensBefore {
  public:
-  /// P2 deadlock, naming the lanes that wait for each other, if the walk gets stuck.
+  /// P2 deadlock, naming the lanes that wait for each other, if the walk gets stuck; P3 if a step
+  /// is on no lane.
   [[nodiscard]] static Result<HappensBefore> of(const Plan& plan, const Graph& graph);
 
   [[nodiscard]] bool before(StepId earlier, StepId later) const;

@@ -8,17 +8,9 @@
 namespace dynaflow {
 namespace {
 
-Unexpected bad_binding(std::string message, std::string fix) {
+Unexpected bad_binding(std::string message, std::string where, std::string fix) {
   return Unexpected(
-      Error(Diagnostic{kBadBinding, std::move(message), "Program::run", std::move(fix)}));
-}
-
-std::int64_t bytes_needed(const Storage& storage, const Placement& placement) {
-  return storage.row_bytes * (storage.has_rows() ? placement.row_starts.back() : 1);
-}
-
-bool overlap(const Binding& a, const Binding& b) {
-  return a.data < b.data + b.bytes && b.data < a.data + a.bytes;
+      Error(Diagnostic{kBadBinding, std::move(message), std::move(where), std::move(fix)}));
 }
 
 /// Every op that runs needs a kernel of its own or a replacement.
@@ -27,7 +19,8 @@ Result<void> check_kernels(const PlacedPlan& placed) {
   for (const Step& step : plan.steps) {
     const Op& op = placed.graph().op(plan.ops(step).front());
     if (step.replacement == kNoReplacement && !op.kernel) {
-      return bad_binding("op '" + op.name + "' has no kernel", "set OpSpec::kernel");
+      return bad_binding("op '" + op.name + "' has no kernel", "Program::make",
+                         "set OpSpec::kernel");
     }
   }
   return {};
@@ -39,6 +32,7 @@ Program::Program(std::shared_ptr<const PlacedPlan> plan, std::shared_ptr<Arena> 
     : plan_(std::move(plan)),
       arena_(std::move(arena)),
       placement_(std::make_unique<Placement>()),
+      spare_(std::make_unique<Placement>()),
       work_(std::make_shared<Work>(plan_, arena_->device().grant(plan_->plan().lanes))) {}
 
 Program::Program(Program&&) noexcept = default;
@@ -60,58 +54,17 @@ Result<void> Program::rebind(const Split& split) {
                                        "Program::rebind", "rebind between runs"}));
   }
   const std::scoped_lock lock(arena_->in_use());
-  if (!plan().key.matches(split)) {
-    return bad_binding("this plan does not serve the split " + to_string(split),
+  const auto negative = [](std::int64_t size) { return size < 0; };
+  if (!plan().key.matches(split) || std::ranges::any_of(split.sizes, negative)) {
+    return bad_binding("this plan does not serve the split " + to_string(split), "Program::rebind",
                        "record a plan for it: CompiledGraph does so by itself");
   }
-  if (auto placed = plan_->place(split, *placement_); !placed) return placed;
-  if (auto room = arena_->reserve(placement_->arena_bytes); !room) return room;
+  // Into the spare, so that a refusal leaves the old sizes in force.
+  if (auto placed = plan_->place(split, *spare_); !placed) return placed;
+  if (auto room = arena_->reserve(spare_->arena_bytes); !room) return room;
+  std::swap(placement_, spare_);
   work_->resize(*placement_);
   return {};
-}
-
-Result<void> Program::check(std::span<const Binding> bindings) const {
-  const Graph& graph = plan_->graph();
-  const std::size_t expected = graph.inputs().size() + graph.outputs().size();
-  for (const Binding& binding : bindings) {
-    if (binding.value.index >= graph.values().size()) {
-      return bad_binding("a binding names a value that is not in this graph",
-                         "bind inputs and outputs");
-    }
-    const Value& value = graph.value(binding.value);
-    const Storage& storage = graph.storage(value.storage);
-    const auto same = [&](const Binding& other) { return other.value == binding.value; };
-    if (storage.memory != Memory::kInput && storage.memory != Memory::kOutput) {
-      return bad_binding("'" + value.name + "' is neither input nor output", "leave it out");
-    }
-    if (std::ranges::count_if(bindings, same) != 1) {
-      return bad_binding("'" + value.name + "' is bound twice", "bind each value once");
-    }
-    if (const auto needed = bytes_needed(storage, *placement_); binding.bytes != needed) {
-      return bad_binding("'" + value.name + "' needs " + std::to_string(needed) +
-                             " bytes for this batch but is bound to " +
-                             std::to_string(binding.bytes),
-                         "bind memory of the batch's own size");
-    }
-    if (binding.data == nullptr && binding.bytes > 0) {
-      return bad_binding("'" + value.name + "' is bound to null", "bind memory");
-    }
-    if (!graph.is_written(value.storage.index)) continue;
-    if (binding.use == Binding::Use::kReadOnly) {
-      return bad_binding("'" + value.name + "' is written, but is bound as read-only",
-                         "bind memory that may be written");
-    }
-    for (const Binding& other : bindings) {
-      if (other.value == binding.value || !overlap(binding, other)) continue;
-      return bad_binding("'" + value.name + "' and '" + graph.value(other.value).name +
-                             "' are bound to overlapping memory, and one is written",
-                         "bind each to memory of its own");
-    }
-  }
-  if (bindings.size() == expected) return {};
-  return bad_binding(std::to_string(expected) + " inputs and outputs, but " +
-                         std::to_string(bindings.size()) + " bindings",
-                     "bind every input and output once");
 }
 
 Result<Stats> Program::run(std::span<const Binding> bindings, const RunOptions& options) {
@@ -120,25 +73,23 @@ Result<Stats> Program::run(std::span<const Binding> bindings, const RunOptions& 
                                        "Program::run", "start the run when this one has ended"}));
   }
   const std::scoped_lock lock(arena_->in_use());
-  if (auto well = check(bindings); !well) return Unexpected(well.error());
-  return launch(bindings, options);
+  if (auto ready = work_->begin_run(bindings, *arena_, options.trace); !ready) {
+    return Unexpected(ready.error());
+  }
+  return launch(options);
 }
 
-Result<Stats> Program::launch(std::span<const Binding> bindings, const RunOptions& options) {
-  work_->use_arena(arena_->memory());
-  work_->use(bindings);
-  work_->begin_run(options.trace, arena_.get());
+Result<Stats> Program::launch(const RunOptions& options) {
   const Result<LaunchStats> launched = arena_->device().launch(work_, options.watch);
-  work_->end_run();
-  if (!launched) {
-    if (launched.error().broke(kStalled)) {
-      // A body may still be inside the old one: leave it alone and start afresh.
-      auto granted = work_->lanes;
-      work_ = std::make_shared<Work>(plan_, std::move(granted));
-      work_->resize(*placement_);
-    }
+  if (!launched && launched.error().broke(kStalled)) {
+    // A body may still be inside the old work: leave it alone and start afresh.
+    auto granted = work_->lanes;
+    work_ = std::make_shared<Work>(plan_, std::move(granted));
+    work_->resize(*placement_);
     return Unexpected(launched.error());
   }
+  work_->end_run();
+  if (!launched) return Unexpected(launched.error());
   Stats stats;
   stats.steps = work_->steps.size();
   stats.waits = launched->waits;

@@ -59,12 +59,12 @@ class Program {
   class Work;
 
   Program(std::shared_ptr<const PlacedPlan> plan, std::shared_ptr<Arena> arena);
-  [[nodiscard]] Result<void> check(std::span<const Binding> bindings) const;
-  [[nodiscard]] Result<Stats> launch(std::span<const Binding> bindings, const RunOptions& options);
+  [[nodiscard]] Result<Stats> launch(const RunOptions& options);
 
   std::shared_ptr<const PlacedPlan> plan_;
   std::shared_ptr<Arena> arena_;
   std::unique_ptr<Placement> placement_;
+  std::unique_ptr<Placement> spare_;  ///< memory for the next rebind
   std::shared_ptr<Work> work_;
 };
 

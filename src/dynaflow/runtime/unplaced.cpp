@@ -1,6 +1,7 @@
 #include "dynaflow/runtime/unplaced.h"
 
 #include <map>
+#include <stdexcept>
 
 namespace dynaflow {
 
@@ -24,7 +25,8 @@ Unplaced::Unplaced(const PlacedPlan& plan, std::span<View> views)
 
 void Unplaced::allocate(View& view, std::int64_t elements) {
   Slot* slot = slot_of_[static_cast<std::size_t>(&view - views_.data())];
-  DYNAFLOW_CHECK(slot != nullptr);  // only unplaced outputs are allocated by bodies
+  if (slot == nullptr) throw std::logic_error("allocate: this output is placed; write to it");
+  if (elements < 0) throw std::length_error("allocate: a negative number of elements");
   const std::int64_t bytes = elements * size_of(view.dtype);
   slot->memory = std::make_unique<std::byte[]>(static_cast<std::size_t>(bytes));
   for (const std::uint32_t i : slot->views) {

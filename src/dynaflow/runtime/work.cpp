@@ -35,7 +35,7 @@ Program::Work::Work(std::shared_ptr<const PlacedPlan> placed, std::vector<LaneGr
     : plan_(std::move(placed)),
       views_(plan_->plan().step_operands.size()),
       positions_(views_.size(), 0),
-      externals_(plan_->graph().storages().size()),
+      callers_(*plan_),
       unplaced_(*plan_, views_) {
   const Plan& plan = plan_->plan();
   lanes = std::move(granted);
@@ -67,17 +67,7 @@ void Program::Work::add_views(const Step& step) {
     View& view = views_[i];
     view.dtype = value.type.dtype;
     view.sum = operand.access == Access::kAccumulate ? PartialSum::kAdd : PartialSum::kStart;
-    switch (graph.storage(value.storage).memory) {
-      case Memory::kArena:
-        in_arena_.push_back(i);
-        break;
-      case Memory::kInput:
-      case Memory::kOutput:
-        externals_[value.storage.index].views.push_back(i);
-        break;
-      case Memory::kUnplaced:
-        break;
-    }
+    if (graph.storage(value.storage).memory == Memory::kArena) in_arena_.push_back(i);
   }
 }
 
@@ -98,36 +88,35 @@ void Program::Work::resize(const Placement& placement) {
     views_[i].row_stride = storage.row_bytes;
     views_[i].elements = value.type.elements;
   }
-  memory_ = nullptr;
-  for (External& external : externals_) external.data = nullptr;
+  arena_data_ = nullptr;
+  callers_.resize(placement);
 }
 
 void Program::Work::use_arena(const std::shared_ptr<DeviceMemory>& memory) {
-  if (memory_ == memory) return;
   memory_ = memory;
-  for (const std::uint32_t i : in_arena_) views_[i].data = memory->data() + positions_[i];
+  if (arena_data_ == memory->data()) return;
+  arena_data_ = memory->data();
+  for (const std::uint32_t i : in_arena_) views_[i].data = arena_data_ + positions_[i];
 }
 
-void Program::Work::use(std::span<const Binding> bindings) {
-  for (const Binding& binding : bindings) {
-    External& external = externals_[plan_->graph().value(binding.value).storage.index];
-    if (external.data == binding.data) continue;
-    external.data = binding.data;
-    for (const std::uint32_t i : external.views) views_[i].data = binding.data + positions_[i];
-  }
-}
-
-void Program::Work::begin_run(RunOptions::Trace trace, const Arena* arena) {
-  trace_ = trace;
-  arena_ = arena;
+Result<void> Program::Work::begin_run(std::span<const Binding> bindings, const Arena& arena,
+                                      RunOptions::Trace trace) {
+  if (auto well = callers_.check(bindings); !well) return well;
+  callers_.use(bindings, views_, positions_);
+  use_arena(arena.memory());
   if (unplaced_.any()) unplaced_.reset();
-  if (trace_ == RunOptions::Trace::kOff) return;
-  stamps_.assign(entries_.size(), {});
-  started_ns_ = now_ns();
+  arena_ = &arena;
+  trace_ = trace;
+  if (trace_ == RunOptions::Trace::kOn) {
+    stamps_.assign(entries_.size(), {});
+    started_ns_ = now_ns();
+  }
+  return {};
 }
 
 void Program::Work::end_run() {
   if (trace_ == RunOptions::Trace::kOn) total_ns_ = now_ns() - started_ns_;
+  memory_ = nullptr;
 }
 
 void Program::Work::run_step(std::uint32_t step) {

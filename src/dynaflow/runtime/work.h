@@ -10,6 +10,7 @@
 #include "dynaflow/placement/placed_plan.h"
 #include "dynaflow/runtime/arena.h"
 #include "dynaflow/runtime/binding.h"
+#include "dynaflow/runtime/caller_memory.h"
 #include "dynaflow/runtime/program.h"
 #include "dynaflow/runtime/unplaced.h"
 
@@ -20,14 +21,13 @@ class Program::Work final : public Launch {
  public:
   Work(std::shared_ptr<const PlacedPlan> plan, std::vector<LaneGrant> granted);
 
-  /// Takes the sizes of a new placement. Addresses follow in `use_arena` and `use`.
+  /// Takes the sizes of a new placement. Addresses follow with the next run.
   void resize(const Placement& placement);
-  /// Resolves arena views, if the arena has moved or sizes changed since the last call.
-  void use_arena(const std::shared_ptr<DeviceMemory>& memory);
-  /// Resolves the views of the caller's memory that changed since the last run.
-  void use(std::span<const Binding> bindings);
 
-  void begin_run(RunOptions::Trace trace, const Arena* arena);
+  /// Resolves what has moved since the last run, or R6. The arena's memory is held until `end_run`;
+  /// after a stall that is never called, since a body may still be using it.
+  [[nodiscard]] Result<void> begin_run(std::span<const Binding> bindings, const Arena& arena,
+                                       RunOptions::Trace trace);
   void end_run();
 
   void run_step(std::uint32_t step) override;
@@ -45,27 +45,23 @@ class Program::Work final : public Launch {
     KernelArgs args;
     Slice operands;
   };
-  /// The views of one of the caller's storages, and where it was last.
-  struct External {
-    std::vector<std::uint32_t> views;
-    std::byte* data = nullptr;
-  };
-  /// Cache-line apart from its neighbours: different lanes write them at the same time.
   struct Stamp {
     std::int64_t begin_ns = 0;
     std::int64_t end_ns = 0;
   };
 
   void add_views(const Step& step);
+  void use_arena(const std::shared_ptr<DeviceMemory>& memory);
   void run_body(const Entry& entry);
 
   std::shared_ptr<const PlacedPlan> plan_;
-  std::shared_ptr<DeviceMemory> memory_;
-  std::vector<Entry> entries_;           ///< per step
-  std::vector<View> views_;              ///< parallel to Plan::step_operands
-  std::vector<std::int64_t> positions_;  ///< per view: bytes from the start of arena or storage
-  std::vector<std::uint32_t> in_arena_;  ///< indices of views
-  std::vector<External> externals_;      ///< per storage
+  std::shared_ptr<DeviceMemory> memory_;  ///< the arena's, while a run uses it
+  std::vector<Entry> entries_;            ///< per step
+  std::vector<View> views_;               ///< parallel to Plan::step_operands
+  std::vector<std::int64_t> positions_;   ///< per view: bytes from the start of arena or storage
+  std::vector<std::uint32_t> in_arena_;   ///< indices of views
+  std::byte* arena_data_ = nullptr;       ///< where the views in the arena point to
+  CallerMemory callers_;
   Unplaced unplaced_;
   std::vector<Stamp> stamps_;  ///< per step, when tracing
   std::int64_t started_ns_ = 0;

@@ -16,6 +16,7 @@ Split Batch::even(int parts) const {
 Split Batch::by_sizes(std::vector<std::int64_t> sizes) const { return {std::move(sizes)}; }
 
 Split Batch::at_requests(int parts) const {
+  if (requests.empty()) return even(parts);
   Split split;
   std::size_t next = 0;
   std::int64_t taken = 0;

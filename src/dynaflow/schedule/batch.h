@@ -29,6 +29,7 @@ struct Batch {
   [[nodiscard]] Split even(int parts) const;
   [[nodiscard]] Split by_sizes(std::vector<std::int64_t> sizes) const;
   /// `parts` micro-batches that never cut a request in two, each border as near to even as may be.
+  /// Without requests, the same as `even`.
   [[nodiscard]] Split at_requests(int parts) const;
 
   friend auto operator<=>(const Batch&, const Batch&) = default;

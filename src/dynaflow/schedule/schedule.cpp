@@ -15,7 +15,8 @@ bool Schedule::Key::matches(const Split& split) const {
 
 std::string to_string(const Schedule& schedule, const Graph& graph) {
   std::string text = "schedule " + schedule.strategy + "  " +
-                     std::to_string(schedule.key.microbatches) + " microbatches, " +
+                     std::to_string(schedule.key.microbatches) +
+                     (schedule.key.microbatches == 1 ? " microbatch, " : " microbatches, ") +
                      std::to_string(schedule.steps.size()) + " steps\n";
   for (const ScheduledStep& step : schedule.steps) {
     text += "  ";

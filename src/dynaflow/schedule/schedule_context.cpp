@@ -12,8 +12,8 @@ namespace dynaflow {
 namespace {
 
 /// More questions than any strategy needs between two executes, for a few micro-batches or many.
-constexpr std::uint64_t kIdleQueries = 1000;
-constexpr std::uint64_t kIdleQueriesPerMicrobatch = 16;
+constexpr std::uint64_t kIdleQueries = 10'000;
+constexpr std::uint64_t kIdleQueriesPerMicrobatch = 100;
 
 /// Ends a recording that makes no progress, from inside the strategy's own loop.
 struct RecordingStopped : std::exception {
@@ -23,6 +23,10 @@ struct RecordingStopped : std::exception {
 std::uint64_t next_recording() {
   static std::atomic<std::uint64_t> last{0};
   return ++last;
+}
+
+Diagnostic strategy_failed(std::string what) {
+  return {kStrategyFailed, std::move(what), "", "the strategy's own code threw this"};
 }
 
 Schedule::Key key_of(const Split& split) {
@@ -83,6 +87,7 @@ ReadyOp ScheduleContext::handle(OpId op, MicrobatchRange mbs) const {
 }
 
 std::int64_t ScheduleContext::rows(Microbatch mb) {
+  count_query();
   if (mb.index >= split_.count()) return 0;
   const std::pair read{mb.index, split_.sizes[mb.index]};
   auto& reads = schedule_.key.rows_read;
@@ -147,40 +152,35 @@ std::vector<ReadyOp> ScheduleContext::get_ready_ops() {
 std::vector<ReadyOp> ScheduleContext::get_ready_after(const std::vector<ReadyOp>& ops) {
   count_query();
   // Pretend: count, per successor and micro-batch, how many of its predecessors `ops` would issue.
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> freed;
+  std::set<std::size_t> pretended;
+  std::map<std::pair<OpId, std::uint32_t>, std::uint32_t> freed;
   for (const ReadyOp& op : ops) {
     if (op.recording_ != recording_) continue;
-    for (const Dependency& next : graph_.successors(op.id())) {
-      const bool once = graph_.op(next.op).runs == RunsPer::kBatch;
-      const bool op_once = graph_.op(op.id()).runs == RunsPer::kBatch;
-      const std::uint32_t times = op_once ? 1 : op.microbatches().count();
-      if (once) {
-        freed[{next.op.index, 0}] += times;
-      } else {
-        const bool all = next.rows == Rows::kAll || op_once;
-        for (const Microbatch mb : all ? microbatches() : op.microbatches()) {
-          freed[{next.op.index, mb.index}] += all ? times : 1;
-        }
+    for (const Microbatch mb : op.microbatches()) {
+      const std::size_t at = slot(op.id(), mb.index);
+      if (issued_[at] != 0 || !pretended.insert(at).second) continue;
+      for (const Dependency& next : graph_.successors(op.id())) {
+        for (const Microbatch reached : reach(next, mb.index)) ++freed[{next.op, reached.index}];
       }
     }
   }
   std::vector<ReadyOp> found;
   for (const auto& [where, count] : freed) {
-    const OpId op{where.first};
-    const auto listed = [&](const ReadyOp& other) { return other.id() == op; };
-    if (pending_[slot(op, where.second)] == count && std::ranges::none_of(ops, listed)) {
-      found.push_back(handle(op, natural_range(op, where.second)));
+    const std::size_t at = slot(where.first, where.second);
+    if (pending_[at] == count && issued_[at] == 0 && !pretended.contains(at)) {
+      found.push_back(handle(where.first, natural_range(where.first, where.second)));
     }
   }
   return found;
 }
 
 bool ScheduleContext::unfinished() {
-  if (remaining_ > 0) count_query();
+  count_query();
   return remaining_ > 0;
 }
 
 Lane ScheduleContext::lane(std::string_view name, Share share) {
+  count_query();
   auto& lanes = schedule_.lanes;
   auto at = std::ranges::find(lanes, name, &LaneRequest::name);
   if (at == lanes.end()) at = lanes.insert(lanes.end(), {std::string(name), share});
@@ -292,22 +292,19 @@ void ScheduleContext::mark_issued(OpId op, std::uint32_t mb) {
   for (const Dependency& next : graph_.successors(op)) release(next, mb);
 }
 
-void ScheduleContext::release(const Dependency& successor, std::uint32_t mb) {
-  // A once-per-batch predecessor releases every micro-batch: its dependencies reach all rows.
-  if (graph_.op(successor.op).runs == RunsPer::kBatch) {
-    release_one(slot(successor.op, 0), successor.op, 0);
-  } else if (successor.rows == Rows::kAll) {
-    for (std::uint32_t each = 0; each < split_.count(); ++each) {
-      release_one(slot(successor.op, each), successor.op, each);
-    }
-  } else {
-    release_one(slot(successor.op, mb), successor.op, mb);
-  }
+/// Which micro-batches of a successor get nearer to ready when `mb` of its predecessor is issued.
+/// An op that runs once per batch counts at its first micro-batch.
+MicrobatchRange ScheduleContext::reach(const Dependency& successor, std::uint32_t mb) const {
+  if (graph_.op(successor.op).runs == RunsPer::kBatch) return {0, 1};
+  return successor.rows == Rows::kAll ? microbatches() : MicrobatchRange{mb, mb + 1};
 }
 
-void ScheduleContext::release_one(std::size_t at, OpId op, std::uint32_t mb) {
-  DYNAFLOW_CHECK(pending_[at] > 0);
-  if (--pending_[at] == 0 && issued_[at] == 0) ready_[mb].insert(op.index);
+void ScheduleContext::release(const Dependency& successor, std::uint32_t mb) {
+  for (const Microbatch reached : reach(successor, mb)) {
+    const std::size_t at = slot(successor.op, reached.index);
+    DYNAFLOW_CHECK(pending_[at] > 0);
+    if (--pending_[at] == 0 && issued_[at] == 0) ready_[reached.index].insert(successor.op.index);
+  }
 }
 
 Schedule record(const Graph& graph, const OpScheduler& scheduler, const Split& split) {
@@ -316,12 +313,15 @@ Schedule record(const Graph& graph, const OpScheduler& scheduler, const Split& s
     scheduler.schedule(ctx);
   } catch (const RecordingStopped&) {  // its finding is recorded
   } catch (const std::exception& failure) {
-    ctx.schedule_.findings.push_back({kStrategyFailed, failure.what(),
-                                      std::string(scheduler.name()) + ".schedule",
-                                      "the strategy's own code threw this"});
+    ctx.schedule_.findings.push_back(strategy_failed(failure.what()));
+  } catch (...) {
+    ctx.schedule_.findings.push_back(strategy_failed("an exception that is no std::exception"));
   }
   ctx.schedule_.strategy = scheduler.name();
-  if (ctx.schedule_.lanes.empty()) ctx.lane("main");
+  if (ctx.schedule_.lanes.empty()) ctx.schedule_.lanes.push_back({"main", {}});
+  for (Diagnostic& finding : ctx.schedule_.findings) {
+    if (finding.where.empty()) finding.where = ctx.schedule_.strategy + ".schedule";
+  }
   return std::move(ctx.schedule_);
 }
 

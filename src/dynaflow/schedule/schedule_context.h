@@ -25,6 +25,8 @@ class ReadyOp {
   [[nodiscard]] const std::vector<std::string>& tags() const { return op_->tags; }
   [[nodiscard]] bool has_tag(std::string_view tag) const { return op_->has_tag(tag); }
   [[nodiscard]] CostClass cost() const { return op_->cost; }
+  /// The process group of a collective; empty for all else.
+  [[nodiscard]] const std::string& group() const { return op_->group; }
 
  private:
   friend class ScheduleContext;
@@ -121,7 +123,7 @@ class ScheduleContext {
   void count_query();
   void mark_issued(OpId op, std::uint32_t mb);
   void release(const Dependency& successor, std::uint32_t mb);
-  void release_one(std::size_t slot, OpId op, std::uint32_t mb);
+  [[nodiscard]] MicrobatchRange reach(const Dependency& successor, std::uint32_t mb) const;
   std::uint32_t initial_pending(OpId op) const;
   bool issue(const ScheduledStep& step);
 

@@ -1,7 +1,6 @@
 #include "dynaflow/schedule/verify.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "dynaflow/graph/chain.h"
 
@@ -20,6 +19,15 @@ std::string name_list(const std::vector<Microbatch>& mbs) {
 
 bool covers(const Touch& outer, const Touch& inner) {
   return outer.begin <= inner.begin && inner.end <= outer.end;
+}
+
+/// Without ever adding past `rows`, so that no sum overflows.
+bool is_sum_of(std::int64_t rows, const std::vector<std::int64_t>& sizes) {
+  for (const std::int64_t size : sizes) {
+    if (size < 0 || size > rows) return false;
+    rows -= size;
+  }
+  return rows == 0;
 }
 
 class Verifier {
@@ -41,7 +49,7 @@ class Verifier {
 
  private:
   void find(Rule rule, const std::string& message, const ScheduledStep* step, std::string fix) {
-    std::string where;
+    std::string where = schedule_.strategy + ".schedule";
     if (step != nullptr) {
       where = std::string(step->where.function_name()) + ", " + step->where.file_name() + ":" +
               std::to_string(step->where.line());
@@ -279,15 +287,25 @@ class Verifier {
 }  // namespace
 
 std::vector<Diagnostic> verify(const Batch& batch, const Split& split) {
-  const auto negative = [](std::int64_t size) { return size < 0; };
-  const std::int64_t sum = std::reduce(split.sizes.begin(), split.sizes.end(), std::int64_t{0});
-  if (split.sizes.empty() || std::ranges::any_of(split.sizes, negative) || sum != batch.rows) {
+  if (!is_sum_of(batch.rows, split.sizes) || split.sizes.empty()) {
     return {{kBatchNotCovered,
              "the split " + to_string(split) + " does not cover the batch of " +
                  std::to_string(batch.rows) + " rows",
              "split(batch)", "return at least one microbatch, with sizes that sum to batch.rows"}};
   }
+  if (!batch.requests.empty() && !is_sum_of(batch.rows, batch.requests)) {
+    return {{kBatchNotCovered,
+             "the batch's requests do not sum to its " + std::to_string(batch.rows) + " rows",
+             "Batch::requests", "give the rows of every request, or no requests at all"}};
+  }
   return {};
+}
+
+std::vector<Diagnostic> verify(const Split& split) {
+  const auto negative = [](std::int64_t size) { return size < 0; };
+  if (!split.sizes.empty() && std::ranges::none_of(split.sizes, negative)) return {};
+  return {{kBatchNotCovered, "the split " + to_string(split) + " is not a split of any batch",
+           "Split::sizes", "give at least one microbatch, and no negative sizes"}};
 }
 
 std::vector<Diagnostic> verify(const Graph& graph, const Schedule& schedule) {

@@ -1,6 +1,5 @@
 #include "dynaflow/strategies/strategies.h"
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -27,7 +26,9 @@ void Leapfrog::schedule(ScheduleContext& ctx) const {
     for (const Microbatch mb : ctx.microbatches()) {
       const auto ready = ctx.get_ready_ops(mb);
       if (ready.empty()) continue;
-      ctx.execute(ready.front(), {.lane = ready.front().has_tag("network") ? network : compute});
+      const ReadyOp& op = ready.front();
+      const bool transfers = op.has_tag("network") || !op.group().empty();
+      ctx.execute(op, {.lane = transfers ? network : compute});
     }
   }
 }
@@ -39,9 +40,10 @@ void Branches::schedule(ScheduleContext& ctx) const {
   for (int i = 0; i < lanes_; ++i) lanes.push_back(ctx.lane("branch" + std::to_string(i)));
   while (ctx.unfinished()) {
     // Each round takes what is ready now: as many independent ops as there are, dealt out in turn.
-    const auto ready = ctx.get_ready_ops();
-    for (std::size_t i = 0; i < ready.size(); ++i) {
-      ctx.execute(ready[i], {.lane = lanes[i % lanes.size()]});
+    std::size_t next = 0;
+    for (const ReadyOp& op : ctx.get_ready_ops()) {
+      // Collectives keep to one lane, whose order is then the same on every rank.
+      ctx.execute(op, {.lane = op.group().empty() ? lanes[next++ % lanes.size()] : lanes[0]});
     }
   }
 }

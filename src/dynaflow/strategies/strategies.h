@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include "dynaflow/schedule/op_scheduler.h"
 
 namespace dynaflow {
@@ -17,8 +19,8 @@ class Sequential final : public OpScheduler {
   int parts_;
 };
 
-/// One op of each micro-batch in turn; ops tagged "network" on a lane of their own, so that one
-/// micro-batch computes while another one's transfer is on the wire.
+/// One op of each micro-batch in turn; collectives and ops tagged "network" on a lane of their own,
+/// so that one micro-batch computes while another one's transfer is on the wire.
 class Leapfrog final : public OpScheduler {
  public:
   explicit Leapfrog(int parts = 2) : parts_(parts) {}
@@ -35,7 +37,7 @@ class Leapfrog final : public OpScheduler {
 /// dealt out to the lanes in turn.
 class Branches final : public OpScheduler {
  public:
-  explicit Branches(int lanes = 2, int parts = 1) : lanes_(lanes), parts_(parts) {}
+  explicit Branches(int lanes = 2, int parts = 1) : lanes_(std::max(lanes, 1)), parts_(parts) {}
 
   [[nodiscard]] std::string_view name() const override { return "Branches"; }
   [[nodiscard]] Split split(const Batch& batch) const override;

@@ -41,12 +41,14 @@ void ActiveLaunch::begin(const std::shared_ptr<Launch>& work, const WatchOptions
   std::uint32_t busy = 0;
   std::uint32_t workers = 0;
   for (std::uint32_t lane = 0; lane < lanes; ++lane) {
-    lanes_[lane].counter.reset();
+    counter(lane).reset();
+    lanes_[lane].completed.store(0, std::memory_order_relaxed);
     if (work->lane_steps[lane].empty()) continue;  // and stays quiet
     set_state(lane, LaneState::kBetweenSteps);
     ++busy;
     if (lane >= first_worker) ++workers;
   }
+  aborted_.store(false, std::memory_order_relaxed);
   pauses_ = pauses_for(busy);
   caller_pauses_ = pauses_for(workers + 1);
   running_.start(workers);
@@ -62,6 +64,7 @@ int ActiveLaunch::pauses_for(std::uint32_t threads) const {
 void ActiveLaunch::make_room(std::size_t lanes) {
   if (lanes <= room_) return;
   lanes_ = std::make_unique<Lane[]>(lanes);
+  counters_ = std::make_unique<CounterLine[]>((lanes - 1) / CounterLine::kCounters + 1);
   room_ = lanes;
 }
 
@@ -105,11 +108,11 @@ LaunchStats ActiveLaunch::total_stats(const Launch& work) const {
 std::string ActiveLaunch::describe_lost_lanes(const Launch& work) const {
   std::string text;
   for (std::uint32_t lane = 0; lane < work.lanes.size(); ++lane) {
-    const std::uint32_t completed = lanes_[lane].counter.completed();
+    const std::uint32_t done = completed(lane);
     const std::vector<std::uint32_t>& own = work.lane_steps[lane];
-    if (state(lane) == LaneState::kQuiet || completed >= own.size()) continue;
+    if (state(lane) == LaneState::kQuiet || done >= own.size()) continue;
     if (!text.empty()) text += ", ";
-    text += work.describe(own[completed]) + " on lane " + work.lanes[lane].name;
+    text += work.describe(own[done]) + " on lane " + work.lanes[lane].name;
   }
   return text;
 }
@@ -127,24 +130,30 @@ void ActiveLaunch::run_lane(Launch& work, std::uint32_t lane) {
   lanes_[lane].stats = stats;
 }
 
-// The hot loop: per step, one look per wait, one look for an abort, the body, one completion.
+// The hot loop: per step, one look per wait, one look for an abort, the body, one completion for
+// the record and, if it is awaited, one for the other lanes.
 void ActiveLaunch::run_steps(Launch& work, std::uint32_t lane, LaunchStats& stats) {
-  LaneCounter& counter = lanes_[lane].counter;
-  for (const std::uint32_t step : work.lane_steps[lane]) {
-    if (await_waits(work, work.steps[step], stats) == Arrival::kAborted) return;
-    if (counter.aborted()) return;
+  std::uint32_t done = 0;
+  std::uint32_t untold = 0;  // of those done, since the other lanes were told last
+  for (const std::uint32_t index : work.lane_steps[lane]) {
+    const LaunchStep& step = work.steps[index];
+    if (await_waits(work, step, stats) == Arrival::kAborted) return;
+    if (aborted_.load(std::memory_order_relaxed)) return;
     set_state(lane, LaneState::kInsideStep);
-    work.run_step(step);
+    work.run_step(index);
     set_state(lane, LaneState::kBetweenSteps);
-    counter.complete();
+    lanes_[lane].completed.store(++done, std::memory_order_relaxed);
+    ++untold;
+    if (step.awaited == Awaited::kYes) counter(lane).complete(std::exchange(untold, 0));
   }
+  counter(lane).finish(untold);
 }
 
 inline Arrival ActiveLaunch::await_waits(const Launch& work, const LaunchStep& step,
                                          LaunchStats& stats) {
   for (std::uint32_t i = 0; i < step.wait_count; ++i) {
     const Wait& wait = work.waits[step.first_wait + i];
-    const Arrival arrival = lanes_[wait.lane].counter.await(wait.count, pauses_);
+    const Arrival arrival = counter(wait.lane).await(wait.count, pauses_);
     if (arrival == Arrival::kAborted) return arrival;
     ++stats.waits;
     if (arrival != Arrival::kAtOnce) ++stats.spins;
@@ -159,7 +168,7 @@ void ActiveLaunch::leave_worker(std::uint32_t lane) {
 }
 
 void ActiveLaunch::fail(const Launch& work, std::uint32_t lane, std::string_view what) {
-  Diagnostic finding = body_failed(work, lane, lanes_[lane].counter.completed(), what);
+  Diagnostic finding = body_failed(work, lane, completed(lane), what);
   const std::lock_guard lock(mutex_);
   if (watch_ == nullptr || !findings_.empty()) return;
   findings_.push_back(std::move(finding));
@@ -169,16 +178,15 @@ void ActiveLaunch::fail(const Launch& work, std::uint32_t lane, std::string_view
 void ActiveLaunch::cancel() {
   const std::lock_guard lock(mutex_);
   if (watch_ == nullptr || !findings_.empty()) return;
-  std::uint32_t completed = 0;
-  for (std::uint32_t lane = 0; lane < work_->lanes.size(); ++lane) {
-    completed += lanes_[lane].counter.completed();
-  }
-  findings_.push_back(cancelled(*work_, completed));
+  std::uint32_t done = 0;
+  for (std::uint32_t lane = 0; lane < work_->lanes.size(); ++lane) done += completed(lane);
+  findings_.push_back(cancelled(*work_, done));
   abort_lanes();
 }
 
 void ActiveLaunch::abort_lanes() {
-  for (std::uint32_t lane = 0; lane < work_->lanes.size(); ++lane) lanes_[lane].counter.abort();
+  aborted_.store(true, std::memory_order_relaxed);
+  for (std::uint32_t lane = 0; lane < work_->lanes.size(); ++lane) counter(lane).abort();
 }
 
 std::optional<Diagnostic> ActiveLaunch::reentry() const {
@@ -186,7 +194,7 @@ std::optional<Diagnostic> ActiveLaunch::reentry() const {
   if (scope == nullptr) return std::nullopt;
   if (!scope->lane()) return reentered("inside WatchOptions::on_stall");
   const std::uint32_t lane = *scope->lane();
-  return reentered(place_of(scope->work(), lane, lanes_[lane].counter.completed()));
+  return reentered(place_of(scope->work(), lane, completed(lane)));
 }
 
 Glance ActiveLaunch::look(Clock::time_point now) {
@@ -197,9 +205,9 @@ Glance ActiveLaunch::look(Clock::time_point now) {
   if (watch_ == nullptr) return last_glance_;
   for (std::uint32_t i = 0; i < work_->lanes.size(); ++i) {
     Lane& lane = lanes_[i];
-    const std::uint32_t completed = lane.counter.completed();
-    if (!first_look && completed == lane.seen) continue;
-    lane.seen = completed;
+    const std::uint32_t done = completed(i);
+    if (!first_look && done == lane.seen) continue;
+    lane.seen = done;
     lane.since = now;
     last_glance_.still_since = now;
   }
@@ -226,7 +234,7 @@ void ActiveLaunch::end_stalled(const Glance& glance) {
 bool ActiveLaunch::moved_since(const Glance& glance) const {
   if (serial_ != glance.serial) return true;
   for (std::uint32_t lane = 0; lane < work_->lanes.size(); ++lane) {
-    if (lanes_[lane].counter.completed() != lanes_[lane].seen) return true;
+    if (completed(lane) != lanes_[lane].seen) return true;
   }
   return false;
 }

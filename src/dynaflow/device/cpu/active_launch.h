@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -27,8 +28,10 @@ struct Glance {
 
 /// The launch that a CPU device has in progress, shared by its caller, its lanes and its watchdog.
 /// One per device and reused by every launch; a lane that a stall left behind keeps it alive, and
-/// until that lane is quiet no other launch begins. Beginning, ending and failing hold `mutex_`;
-/// running a lane touches the lanes' counters only.
+/// until that lane is quiet no other launch begins. Beginning, ending and failing hold `mutex_`.
+///
+/// A lane counts its steps twice: each one for the record (watchdog, messages) in memory that it
+/// has to itself, and those that are awaited for the other lanes, in counters that they share.
 class ActiveLaunch {
  public:
   explicit ActiveLaunch(std::uint32_t cores) : cores_(cores) {}
@@ -74,13 +77,23 @@ class ActiveLaunch {
   void end_stalled(const Glance& glance);
 
  private:
-  struct alignas(64) Lane {
-    LaneCounter counter;
+  static constexpr std::size_t kCacheLine = 64;
+
+  /// Written by the lane at every step, and seldom looked at by others.
+  struct alignas(kCacheLine) Lane {
     std::atomic<LaneState> state{LaneState::kQuiet};
-    LaunchStats stats;  ///< written by the lane before it leaves
+    std::atomic<std::uint32_t> completed{0};  ///< steps, awaited or not
+    LaunchStats stats;                        ///< written by the lane before it leaves
     // At the watchdog's last look; guarded by mutex_.
     std::uint32_t seen = 0;                       ///< completed steps
     std::chrono::steady_clock::time_point since;  ///< the look that saw them first
+  };
+
+  /// Counters side by side, and nothing else: a lane that looks at another's count has, with the
+  /// same cache miss, fetched the line that it will write its own to.
+  struct alignas(kCacheLine) CounterLine {
+    static constexpr std::size_t kCounters = kCacheLine / sizeof(LaneCounter);
+    std::array<LaneCounter, kCounters> counters;
   };
 
   // On a lane's thread.
@@ -89,8 +102,16 @@ class ActiveLaunch {
   void set_state(std::uint32_t lane, LaneState state) {
     lanes_[lane].state.store(state, std::memory_order_release);
   }
+  [[nodiscard]] LaneCounter& counter(std::uint32_t lane) {
+    return counters_[lane / CounterLine::kCounters].counters[lane % CounterLine::kCounters];
+  }
   /// The first error ends the launch; later ones, and those of a lane left behind, are dropped.
   void fail(const Launch& work, std::uint32_t lane, std::string_view what);
+
+  /// The steps of a lane that are complete, awaited or not.
+  [[nodiscard]] std::uint32_t completed(std::uint32_t lane) const {
+    return lanes_[lane].completed.load(std::memory_order_relaxed);
+  }
 
   // With mutex_ held.
   void make_room(std::size_t lanes);
@@ -110,9 +131,13 @@ class ActiveLaunch {
   // Written by the caller while no lane runs, read by the lanes.
   std::shared_ptr<Launch> work_;
   std::unique_ptr<Lane[]> lanes_;
+  std::unique_ptr<CounterLine[]> counters_;
   std::size_t room_ = 0;  ///< how many lanes there is memory for; only ever grows
   int pauses_ = 0;
   int caller_pauses_ = 0;  ///< the caller may be one thread more than there are lanes
+  /// Lanes start no further step. Set by whoever ends the launch early; next to what does not
+  /// change while lanes run, since each looks at it before every step.
+  std::atomic<bool> aborted_{false};
   RunningLanes running_;
 
   mutable std::mutex mutex_;

@@ -14,9 +14,9 @@ Arrival LaneCounter::await_slowly(std::uint32_t count, int pauses) {
   return arrival(sleep_until(count), Arrival::kSlept);
 }
 
-// The writer passes every count once, so a waiter sleeps on its own count's bit: completions it
-// does not wait for leave it asleep. If the word moves on before the kernel has it asleep,
-// futex_wait returns at once.
+// The writer stops at every count that is awaited, so a waiter sleeps on its own count's bit:
+// completions it does not wait for leave it asleep. If the word moves on before the kernel has it
+// asleep, futex_wait returns at once.
 std::uint32_t LaneCounter::sleep_until(std::uint32_t count) {
   sleepers_.fetch_add(1, std::memory_order_seq_cst);
   std::uint32_t word = word_.load(std::memory_order_seq_cst);
@@ -26,6 +26,11 @@ std::uint32_t LaneCounter::sleep_until(std::uint32_t count) {
   }
   sleepers_.fetch_sub(1, std::memory_order_relaxed);
   return word;
+}
+
+void LaneCounter::finish(std::uint32_t steps) {
+  word_.fetch_add(steps, std::memory_order_seq_cst);
+  wake(kEverySleeper);
 }
 
 void LaneCounter::abort() {

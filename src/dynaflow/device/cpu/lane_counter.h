@@ -15,16 +15,21 @@ enum class Arrival {
   kAborted,  ///< the launch has ended: start nothing more
 };
 
-/// How many steps a lane has completed, and the only thing that other lanes wait on. One writer
-/// (the lane's thread), any number of waiters, no allocation. Whatever was written before
-/// `complete` is seen by whoever saw the count reached.
-class alignas(64) LaneCounter {
+/// How many steps a lane says it has completed, and the only thing that other lanes wait on. One
+/// writer (the lane's thread), any number of waiters, no allocation. Whatever was written before
+/// `complete` is seen by whoever saw the count reached. Every change may cost a cache miss here and
+/// at each waiter, so a lane makes one only at a count that is awaited, and one when it ends.
+class LaneCounter {
  public:
   /// Back to zero steps. Only while no other thread uses the counter.
   void reset() { word_.store(0, std::memory_order_relaxed); }
 
-  /// One step more. Only the lane's own thread.
-  void complete();
+  /// So many steps more. Wakes who waits for the very count that is reached, and may leave asleep
+  /// who waits for one that was skipped. Only the lane's own thread.
+  void complete(std::uint32_t steps);
+
+  /// The same for a lane's last steps: wakes everyone whose count was reached, now or before.
+  void finish(std::uint32_t steps);
 
   /// Returns when `count` steps are complete or the counter is aborted; looks again `pauses` times
   /// before it sleeps.
@@ -32,13 +37,6 @@ class alignas(64) LaneCounter {
 
   /// Ends every wait, present and future, until `reset`. Any thread.
   void abort();
-
-  [[nodiscard]] bool aborted() const {
-    return (word_.load(std::memory_order_relaxed) & kAbort) != 0;
-  }
-  [[nodiscard]] std::uint32_t completed() const {
-    return word_.load(std::memory_order_acquire) & ~kAbort;
-  }
 
  private:
   static constexpr std::uint32_t kAbort = std::uint32_t{1} << 31;
@@ -68,8 +66,8 @@ inline Arrival LaneCounter::await(std::uint32_t count, int pauses) {
 // Dekker: the writer changes the word and then looks at the sleepers; a waiter announces itself as
 // a sleeper and then looks at the word (once here, once more inside futex_wait). Both changes are
 // seq_cst read-modify-writes and both looks are seq_cst, so they cannot both miss each other.
-inline void LaneCounter::complete() {
-  const std::uint32_t count = word_.fetch_add(1, std::memory_order_seq_cst) + 1;
+inline void LaneCounter::complete(std::uint32_t steps) {
+  const std::uint32_t count = word_.fetch_add(steps, std::memory_order_seq_cst) + steps;
   wake(bit(count));
 }
 

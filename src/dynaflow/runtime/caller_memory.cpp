@@ -1,0 +1,120 @@
+#include "dynaflow/runtime/caller_memory.h"
+
+#include <string>
+#include <utility>
+
+namespace dynaflow {
+namespace {
+
+Unexpected bad_binding(std::string message, std::string fix) {
+  return Unexpected(
+      Error(Diagnostic{kBadBinding, std::move(message), "Program::run", std::move(fix)}));
+}
+
+bool overlap(const Binding& a, const Binding& b) {
+  return a.data < b.data + b.bytes && b.data < a.data + a.bytes;
+}
+
+}  // namespace
+
+CallerMemory::CallerMemory(const PlacedPlan& placed)
+    : graph_(placed.graph()), slots_(placed.graph().storages().size()) {
+  for (const auto ids : {graph_.inputs(), graph_.outputs()}) {
+    for (const ValueId id : ids) slots_[graph_.value(id).storage.index].value = id;
+  }
+  const Plan& plan = placed.plan();
+  for (std::uint32_t i = 0; i < plan.step_operands.size(); ++i) {
+    Slot& slot = slots_[graph_.value(plan.step_operands[i].value).storage.index];
+    if (slot.value.valid()) slot.views.push_back(i);
+  }
+}
+
+void CallerMemory::resize(const Placement& placement) {
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    const Storage& storage = graph_.storages()[i];
+    slots_[i].bytes = storage.row_bytes * (storage.has_rows() ? placement.row_starts.back() : 1);
+    slots_[i].data = nullptr;
+  }
+}
+
+CallerMemory::Slot* CallerMemory::slot_of(const Binding& binding) {
+  if (binding.value.index >= graph_.values().size()) return nullptr;
+  Slot& slot = slots_[graph_.value(binding.value).storage.index];
+  return slot.value == binding.value ? &slot : nullptr;
+}
+
+bool CallerMemory::is_written(const Slot& slot) const {
+  return graph_.is_written(graph_.value(slot.value).storage.index);
+}
+
+Result<void> CallerMemory::check(std::span<const Binding> bindings) {
+  ++checks_;
+  for (const Binding& binding : bindings) {
+    if (auto well = check_one(binding); !well) return well;
+  }
+  const std::size_t expected = graph_.inputs().size() + graph_.outputs().size();
+  if (bindings.size() != expected) {
+    return bad_binding(std::to_string(expected) + " inputs and outputs, but " +
+                           std::to_string(bindings.size()) + " bindings",
+                       "bind every input and output once");
+  }
+  for (const Binding& binding : bindings) {
+    if (slot_of(binding)->data == binding.data) continue;
+    if (auto well = check_overlap(binding, bindings); !well) return well;
+  }
+  return {};
+}
+
+Result<void> CallerMemory::check_one(const Binding& binding) {
+  Slot* slot = slot_of(binding);
+  if (binding.value.index >= graph_.values().size()) {
+    return bad_binding("a binding names a value that is not in this graph",
+                       "bind the graph's inputs() and outputs()");
+  }
+  if (slot == nullptr) {
+    return bad_binding("'" + graph_.value(binding.value).name + "' is neither input nor output",
+                       "bind the graph's inputs() and outputs(), not views of them");
+  }
+  const std::string& name = graph_.value(binding.value).name;
+  if (std::exchange(slot->check, checks_) == checks_) {
+    return bad_binding("'" + name + "' is bound twice", "bind each value once");
+  }
+  if (binding.bytes != slot->bytes) {
+    return bad_binding("'" + name + "' needs " + std::to_string(slot->bytes) +
+                           " bytes for this batch but is bound to " + std::to_string(binding.bytes),
+                       "bind memory of the batch's own size");
+  }
+  if (binding.data == nullptr && binding.bytes > 0) {
+    return bad_binding("'" + name + "' is bound to null", "bind memory");
+  }
+  if (binding.use == Binding::Use::kReadOnly && is_written(*slot)) {
+    return bad_binding("'" + name + "' is written, but is bound as read-only",
+                       "bind memory that may be written");
+  }
+  return {};
+}
+
+Result<void> CallerMemory::check_overlap(const Binding& moved, std::span<const Binding> all) {
+  const Slot& slot = *slot_of(moved);
+  for (const Binding& other : all) {
+    if (other.value == moved.value || !overlap(moved, other)) continue;
+    if (!is_written(slot) && !is_written(*slot_of(other))) continue;
+    return bad_binding("'" + graph_.value(moved.value).name + "' and '" +
+                           graph_.value(other.value).name +
+                           "' are bound to overlapping memory, and one is written",
+                       "bind each to memory of its own");
+  }
+  return {};
+}
+
+void CallerMemory::use(std::span<const Binding> bindings, std::span<View> views,
+                       std::span<const std::int64_t> positions) {
+  for (const Binding& binding : bindings) {
+    Slot& slot = *slot_of(binding);
+    if (slot.data == binding.data) continue;
+    slot.data = binding.data;
+    for (const std::uint32_t i : slot.views) views[i].data = binding.data + positions[i];
+  }
+}
+
+}  // namespace dynaflow

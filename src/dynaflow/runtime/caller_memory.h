@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "dynaflow/placement/placed_plan.h"
+#include "dynaflow/runtime/binding.h"
+
+namespace dynaflow {
+
+/// The memory that the caller lends a run for inputs and outputs: checks the bindings of each run,
+/// and knows which views to move when one is bound elsewhere than last time.
+class CallerMemory {
+ public:
+  explicit CallerMemory(const PlacedPlan& plan);
+
+  /// Forgets where everything was; from now on bindings must have the sizes of this placement.
+  void resize(const Placement& placement);
+
+  /// R6, if the bindings do not name every input and output once, with memory of the right size
+  /// that does not overlap what is written. Costs little for bindings that have not moved.
+  [[nodiscard]] Result<void> check(std::span<const Binding> bindings);
+
+  /// Points the views of checked bindings to their memory: view i at `positions[i]` in it.
+  void use(std::span<const Binding> bindings, std::span<View> views,
+           std::span<const std::int64_t> positions);
+
+ private:
+  /// One storage that the caller binds.
+  struct Slot {
+    ValueId value;  ///< the graph's input or output; invalid for storages that are not bound
+    std::int64_t bytes = 0;
+    std::vector<std::uint32_t> views;
+    std::byte* data = nullptr;  ///< in the last run
+    std::uint64_t check = 0;    ///< the last check that saw it bound
+  };
+
+  [[nodiscard]] Slot* slot_of(const Binding& binding);
+  [[nodiscard]] bool is_written(const Slot& slot) const;
+  [[nodiscard]] Result<void> check_one(const Binding& binding);
+  [[nodiscard]] Result<void> check_overlap(const Binding& moved, std::span<const Binding> all);
+
+  const Graph& graph_;
+  std::vector<Slot> slots_;  ///< per storage
+  std::uint64_t checks_ = 0;
+};
+
+}  // namespace dynaflow
