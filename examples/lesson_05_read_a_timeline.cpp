@@ -56,8 +56,8 @@ int main() {
   // Measured: run once to warm up, then ask for a trace.
   std::vector<float> inputs(kRows * kColumns, 1), outputs(kRows * kColumns);
   const Binding memory[] = {bind(graph.inputs()[0], inputs), bind(graph.outputs()[0], outputs)};
-  expect(program->run(memory).has_value(), "the run works");
-  const auto stats = program->run(memory, {.trace = RunOptions::Trace::kOn});
+  expect(compiled.run({.rows = kRows}, memory).has_value(), "the run works");
+  const auto stats = compiled.run({.rows = kRows}, memory, {.trace = RunOptions::Trace::kOn});
   if (!stats) return std::puts(to_string(stats.error()).c_str()), 1;
   const Timeline measured = program->timeline();
   std::printf("measured\n%s\n", to_string(measured).c_str());

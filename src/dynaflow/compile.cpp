@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "dynaflow/base/check.h"
 #include "dynaflow/schedule/verify.h"
 
 namespace dynaflow {
@@ -26,6 +27,20 @@ Result<Split> call_split(const OpScheduler& scheduler, const Batch& batch) {
   }
 }
 
+/// Marks this thread as the one that plans.
+class Planning {
+ public:
+  explicit Planning(std::atomic<std::thread::id>& thread) : thread_(thread) {
+    thread_ = std::this_thread::get_id();
+  }
+  ~Planning() { thread_ = std::thread::id(); }
+  Planning(const Planning&) = delete;
+  Planning& operator=(const Planning&) = delete;
+
+ private:
+  std::atomic<std::thread::id>& thread_;
+};
+
 }  // namespace
 
 Result<std::shared_ptr<const PlacedPlan>> make_placed_plan(std::shared_ptr<const Graph> graph,
@@ -45,26 +60,32 @@ CompiledGraph::CompiledGraph(Graph graph, std::shared_ptr<const OpScheduler> sch
       options_(options),
       arena_(std::make_shared<Arena>(device)),
       splits_(options.splits),
-      programs_(options.programs) {}
+      programs_(options.programs) {
+  DYNAFLOW_CHECK(scheduler_ != nullptr);
+}
 
 Result<Stats> CompiledGraph::run(const Batch& batch, std::span<const Binding> bindings,
                                  const RunOptions& options) {
-  const auto found = program(batch);
+  const auto found = find_program(batch);
   if (!found) return Unexpected(found.error());
   return (*found)->run(bindings, options);
 }
 
-Result<std::shared_ptr<Program>> CompiledGraph::program(const Batch& batch) {
-  // Before the lock: the thread that holds it may be waiting for this very run to end.
-  if (Program::is_running_here(*arena_)) {
-    return Unexpected(Error(Diagnostic{kReentry, "a body uses the graph it is part of",
-                                       "CompiledGraph", "start it when this run has ended"}));
-  }
-  const std::scoped_lock lock(mutex_);
-  return find_program(batch);
+Result<std::shared_ptr<const Program>> CompiledGraph::program(const Batch& batch) {
+  auto found = find_program(batch);
+  if (!found) return Unexpected(found.error());
+  return std::shared_ptr<const Program>(std::move(*found));
 }
 
 Result<std::shared_ptr<Program>> CompiledGraph::find_program(const Batch& batch) {
+  // Before the lock: the thread that holds it may be waiting for this very run to end.
+  if (arena_->device().is_running_here() || planning_ == std::this_thread::get_id()) {
+    return Unexpected(
+        Error(Diagnostic{kReentry, "a body or a strategy uses the graph it is part of",
+                         "CompiledGraph", "start it when this run has ended"}));
+  }
+  const std::scoped_lock lock(mutex_);
+  const Planning planning(planning_);
   const auto found = split(batch);
   if (!found) return Unexpected(found.error());
   const Split* parts = *found;
@@ -72,7 +93,7 @@ Result<std::shared_ptr<Program>> CompiledGraph::find_program(const Batch& batch)
   auto placed = plan(*parts);
   if (!placed) return Unexpected(placed.error());
   ++bindings_;
-  auto made = Program::make(std::move(*placed), arena_->device(), *parts, arena_);
+  auto made = Program::make(std::move(*placed), arena_, *parts);
   if (!made) return Unexpected(made.error());
   return programs_.put(*parts, std::make_shared<Program>(std::move(*made)));
 }

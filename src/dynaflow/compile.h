@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <thread>
 
 #include "dynaflow/base/lru_cache.h"
 #include "dynaflow/runtime/program.h"
@@ -41,8 +42,9 @@ class CompiledGraph {
   [[nodiscard]] Result<Stats> run(const Batch& batch, std::span<const Binding> bindings,
                                   const RunOptions& options = {});
 
-  /// The Program that `run` would use for this batch, to look at its plan, lanes and timeline.
-  [[nodiscard]] Result<std::shared_ptr<Program>> program(const Batch& batch);
+  /// The Program that `run` would use for this batch, to look at its plan, lanes and timeline. It
+  /// must not outlive the device.
+  [[nodiscard]] Result<std::shared_ptr<const Program>> program(const Batch& batch);
 
   [[nodiscard]] const Graph& graph() const { return *graph_; }
   [[nodiscard]] CompileStats stats() const;
@@ -57,7 +59,8 @@ class CompiledGraph {
   CompileOptions options_;
   std::shared_ptr<Arena> arena_;
 
-  std::mutex mutex_;  ///< guards what follows
+  std::atomic<std::thread::id> planning_;  ///< who holds mutex_, for re-entry from a strategy
+  std::mutex mutex_;                       ///< guards what follows
   LruCache<Batch, Split> splits_;
   std::deque<std::shared_ptr<const PlacedPlan>> plans_;  ///< newest first
   LruCache<Split, std::shared_ptr<Program>> programs_;

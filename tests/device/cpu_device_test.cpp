@@ -161,7 +161,7 @@ TEST(CpuDevice, TellsOfAnUnawaitedStepAtItsLanesEnd) {
       work->add({.lane = 1, .body = [] { std::this_thread::sleep_for(20ms); }});
   const std::uint32_t waits = work->add({.lane = 0, .after = {untold}});
   for (const std::uint32_t step : {untold, last}) work->steps[step].awaited = Awaited::kNo;
-  ASSERT_TRUE(device.launch(work, unwatched()));
+  ASSERT_TRUE(device.launch(work, watch_for(10s)));
   EXPECT_GT(work->record(waits).started.load(), work->record(last).ended.load());
 }
 

@@ -14,7 +14,8 @@ inline Result<Program> prepare(const Graph& graph, const OpScheduler& strategy, 
                                Device& device, std::shared_ptr<Arena> arena = nullptr) {
   auto placed = make_placed_plan(std::make_shared<const Graph>(graph), strategy, split);
   if (!placed) return Unexpected(placed.error());
-  return Program::make(std::move(*placed), device, split, std::move(arena));
+  if (arena) return Program::make(std::move(*placed), std::move(arena), split);
+  return Program::make(std::move(*placed), device, split);
 }
 
 /// Runs once on `input_for(rows)`.

@@ -24,6 +24,7 @@ class MeteredDevice final : public Device {
                                            const WatchOptions& watch) override {
     return cpu_.launch(work, watch);
   }
+  [[nodiscard]] bool is_running_here() const override { return cpu_.is_running_here(); }
   void cancel() override { cpu_.cancel(); }
 
   [[nodiscard]] Result<std::unique_ptr<DeviceMemory>> allocate(std::int64_t bytes) override {

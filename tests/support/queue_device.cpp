@@ -313,6 +313,8 @@ void QueueDevice::set_current(std::shared_ptr<Issued> launch) {
   current_ = std::move(launch);
 }
 
+bool QueueDevice::is_running_here() const { return inside_device == this; }
+
 void QueueDevice::cancel() {
   const std::lock_guard lock(current_mutex_);
   if (current_ != nullptr) current_->cancel();

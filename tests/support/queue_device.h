@@ -27,6 +27,7 @@ class QueueDevice final : public Device {
   [[nodiscard]] Result<std::unique_ptr<DeviceMemory>> allocate(std::int64_t bytes) override;
   [[nodiscard]] Result<LaunchStats> launch(const std::shared_ptr<Launch>& work,
                                            const WatchOptions& watch) override;
+  [[nodiscard]] bool is_running_here() const override;
   void cancel() override;
 
  private:

@@ -1,10 +1,13 @@
 #include "dynaflow/base/error.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "dynaflow/base/check.h"
 
 namespace dynaflow {
+
+Error::Error(Diagnostic finding) { findings.push_back(std::move(finding)); }
 
 Error::Error(std::vector<Diagnostic> all) : findings(std::move(all)) {
   DYNAFLOW_CHECK(!findings.empty());

@@ -19,9 +19,7 @@ struct Diagnostic {
 struct Error {
   std::vector<Diagnostic> findings;
 
-  Error(Diagnostic finding) {
-    findings.push_back(std::move(finding));
-  }  // NOLINT: implicit by design
+  explicit Error(Diagnostic finding);
   explicit Error(std::vector<Diagnostic> all);
 
   [[nodiscard]] const Diagnostic& first() const { return findings.front(); }

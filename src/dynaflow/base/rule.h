@@ -35,6 +35,7 @@ inline constexpr Rule kStrategyFailed{"S11", "strategy-failed"};
 inline constexpr Rule kMissingWait{"P1", "missing-wait"};
 inline constexpr Rule kDeadlock{"P2", "deadlock"};
 inline constexpr Rule kStepLost{"P3", "step-lost"};
+inline constexpr Rule kBadStep{"P4", "bad-step"};
 
 // A placement: buffers in the arena.
 inline constexpr Rule kLiveOverlap{"M1", "live-overlap"};

@@ -111,6 +111,10 @@ class Device {
   [[nodiscard]] virtual Result<LaunchStats> launch(const std::shared_ptr<Launch>& work,
                                                    const WatchOptions& watch) = 0;
 
+  /// Whether the calling thread is inside a step of this device, or inside its on_stall: whoever
+  /// would wait for the device must ask first. Never blocks.
+  [[nodiscard]] virtual bool is_running_here() const = 0;
+
   /// Ends the launch in progress, if any, with R3 cancelled; safe from any thread, including from
   /// inside a step. Steps that have started finish; nothing else starts.
   virtual void cancel() = 0;

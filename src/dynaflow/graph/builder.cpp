@@ -10,6 +10,9 @@ std::string place(const std::source_location& where) {
   return std::string(where.file_name()) + ":" + std::to_string(where.line());
 }
 
+/// Per row. Keeps every byte count that follows from it far from overflow.
+constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
+
 std::string quoted(const std::string& name) { return "'" + name + "'"; }
 
 }  // namespace
@@ -25,10 +28,11 @@ ValueId GraphBuilder::add_value(ValueSpec spec, Memory memory, Where where) {
     find(kDuplicateName, "value " + quoted(spec.name) + " is declared twice", where,
          "give every value and state a name of its own");
   }
-  if (spec.type.elements < 1) {
+  if (spec.type.elements < 1 || spec.type.elements > kMostElements) {
     find(kBadType,
          "value " + quoted(spec.name) + " has " + std::to_string(spec.type.elements) + " elements",
-         where, "a value has at least one element (per row)");
+         where, "a value has at least one element (per row), and fewer than 2^40");
+    spec.type.elements = 1;
   }
   const auto storage = id_at<StorageId>(graph_.storages_.size());
   graph_.storages_.push_back({spec.name, spec.type.kind, memory, spec.type.bytes()});
@@ -122,6 +126,10 @@ void GraphBuilder::check_effects(const OpSpec& spec, Where where) {
     if (effect.state.index >= graph_.states_.size()) {
       find(kUnknownOperand, "op " + quoted(spec.name) + " names a state that is not in this graph",
            where, "pass ids this builder returned");
+    }
+    if (effect.access == Access::kAccumulate) {
+      find(kKindMismatch, "op " + quoted(spec.name) + " accumulates into a state", where,
+           "a state is read, written or updated; sums are values of kind partial");
     }
   }
 }

@@ -90,7 +90,8 @@ void GraphBuilder::decide_runs() {
     changed = false;
     std::vector<std::uint8_t> once(graph_.storages_.size(), 0);
     const auto unplaced = [&](const Operand& operand) {
-      return graph_.storage(graph_.value(operand.value).storage).memory == Memory::kUnplaced;
+      const Storage& storage = graph_.storage(graph_.value(operand.value).storage);
+      return storage.memory == Memory::kUnplaced && storage.kind == Kind::kSplit;
     };
     for (const Op& op : graph_.ops_) {
       if (op.runs != RunsPer::kBatch) continue;

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <stdexcept>
 
-#include "dynaflow/base/check.h"
 #include "dynaflow/graph/type.h"
 
 namespace dynaflow {
@@ -26,10 +26,12 @@ struct View {
   DType dtype = DType::kF32;
   PartialSum sum = PartialSum::kStart;
 
-  /// Row i as a typed span; T must have the size of dtype.
+  /// Row i as a typed span. Throws where T has not the size of dtype: the run then ends in R1.
   template <class T>
   [[nodiscard]] std::span<T> row(std::int64_t i) const {
-    DYNAFLOW_CHECK(sizeof(T) == static_cast<std::size_t>(size_of(dtype)));
+    if (sizeof(T) != static_cast<std::size_t>(size_of(dtype))) {
+      throw std::invalid_argument("View::row: the type's size is not that of " + to_string(dtype));
+    }
     return {reinterpret_cast<T*>(data + i * row_stride), static_cast<std::size_t>(elements)};
   }
 };
@@ -44,13 +46,14 @@ struct RowRange {
 class UnplacedMemory {
  public:
   virtual ~UnplacedMemory() = default;
-  /// Sets `view` to `elements` elements of fresh memory. Throws std::bad_alloc.
-  virtual void allocate(View& view, std::int64_t elements) = 0;
+  /// Lets `view`, one of the call's own, show `elements` elements of fresh memory. Throws where
+  /// there is no room.
+  virtual void allocate(const View& view, std::int64_t elements) = 0;
 };
 
 /// One call of a kernel: the op's reads, then what it writes, each in the order declared.
 struct KernelArgs {
-  std::span<View> views;
+  std::span<const View> views;
   std::size_t reads = 0;
   RowRange rows;
   UnplacedMemory* memory = nullptr;

@@ -6,6 +6,10 @@
 namespace dynaflow {
 namespace {
 
+/// Beyond this many conflicts per buffer, finding and packing by pairs costs more than it saves.
+constexpr std::size_t kPairsPerBuffer = 256;
+constexpr std::uint32_t kRarely = 64;
+
 /// When a buffer is in use, as counts per lane: all its steps start knowing at least `begin`, and
 /// all are complete once `end` is known.
 class Lifetimes {
@@ -100,14 +104,14 @@ class Maker {
       if (step.microbatches.count() == 1) continue;
       for (const Operand& operand : plan_.operands(step)) {
         for (std::uint32_t mb = step.microbatches.first; mb + 1 < step.microbatches.last; ++mb) {
-          joined_[storage_of(operand).index * mbs_ + mb] = 1;
+          joined_[std::size_t{storage_of(operand).index} * mbs_ + mb] = 1;
         }
       }
     }
   }
 
   [[nodiscard]] MicrobatchRange component(StorageId storage, std::uint32_t mb) const {
-    const std::uint8_t* joined = joined_.data() + storage.index * mbs_;
+    const std::uint8_t* joined = joined_.data() + std::size_t{storage.index} * mbs_;
     MicrobatchRange range{mb, mb + 1};
     while (range.first > 0 && joined[range.first - 1] != 0) --range.first;
     while (range.last < mbs_ && joined[range.last - 1] != 0) ++range.last;
@@ -121,11 +125,12 @@ class Maker {
       const Step& step = plan_.steps[id.index];
       for (std::uint32_t i = 0; i < step.operands.count; ++i) {
         const StorageId storage = storage_of(plan_.step_operands[step.operands.first + i]);
-        BufferId& buffer = known[storage.index * mbs_ + step.microbatches.first];
+        BufferId& buffer = known[std::size_t{storage.index} * mbs_ + step.microbatches.first];
         if (!buffer.valid()) {
           const MicrobatchRange range = component(storage, step.microbatches.first);
           buffer = id_at<BufferId>(buffers_.items.size());
-          for (const Microbatch mb : range) known[storage.index * mbs_ + mb.index] = buffer;
+          for (const Microbatch mb : range)
+            known[std::size_t{storage.index} * mbs_ + mb.index] = buffer;
           buffers_.items.push_back({storage, range});
           if (graph_.storage(storage).memory == Memory::kArena) buffers_.arena.push_back(buffer);
         }
@@ -146,22 +151,37 @@ class Maker {
     Floor floor(plan_, hb_);
     std::vector<std::uint32_t> active;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
+    buffers_.retired.assign(buffers_.arena.size(),
+                            static_cast<std::uint32_t>(buffers_.arena.size()));
+    const std::size_t most_pairs = kPairsPerBuffer * buffers_.arena.size();
     std::uint32_t next = 0;
     for (const StepId id : hb_.order()) {
       const Step& step = plan_.steps[id.index];
       for (; next < buffers_.arena.size() && begins_at(next, step); ++next) {
         const BufferId fresh = buffers_.arena[next];
-        std::erase_if(active, [&](std::uint32_t other) {
-          return lives.ended_by(buffers_.arena[other], floor.known());
-        });
-        for (const std::uint32_t other : active) {
+        const bool exact = pairs.size() <= most_pairs;
+        // Looking through all that is active pays only now and then, where that is a lot.
+        if (exact || next % kRarely == 0) retire(active, lives, floor, next);
+        for (std::size_t i = 0; exact && i < active.size(); ++i) {
+          const std::uint32_t other = active[i];
           if (!lives.before(buffers_.arena[other], fresh)) pairs.emplace_back(other, next);
         }
         active.push_back(next);
       }
       floor.pass(step);
     }
+    if (pairs.size() > most_pairs) return;  // `retired` it is
+    buffers_.retired.clear();
     index(pairs);
+  }
+
+  void retire(std::vector<std::uint32_t>& active, const Lifetimes& lives, const Floor& floor,
+              std::uint32_t next) {
+    std::erase_if(active, [&](std::uint32_t other) {
+      if (!lives.ended_by(buffers_.arena[other], floor.known())) return false;
+      buffers_.retired[other] = next;
+      return true;
+    });
   }
 
   [[nodiscard]] bool begins_at(std::uint32_t arena_index, const Step& step) const {

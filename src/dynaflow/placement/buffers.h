@@ -25,9 +25,13 @@ struct Buffers {
   std::vector<BufferId> arena;       ///< the buffers that live in the arena, by first use
 
   /// For each arena buffer (by its place in `arena`), the others whose lifetimes are not proven
-  /// apart: they must not share a byte.
+  /// apart: they must not share a byte. Empty where `retired` is used instead.
   std::vector<std::uint32_t> conflict_starts;
   std::vector<std::uint32_t> conflicts;
+
+  /// For plans with so many unordered steps that the pairs would be too many: for each arena buffer
+  /// the first later one that may take its bytes, since from then on no step can touch it.
+  std::vector<std::uint32_t> retired = {};
 
   [[nodiscard]] std::span<const std::uint32_t> conflicts_of(std::size_t arena_index) const {
     return std::span(conflicts).subspan(
@@ -37,7 +41,7 @@ struct Buffers {
 };
 
 /// Two buffers may share when every step that touches one happens before every step that touches
-/// the other.
+/// the other. Where almost nothing is ordered, only what is over for all lanes is shared.
 [[nodiscard]] Buffers make_buffers(const Graph& graph, const Plan& plan, const HappensBefore& hb);
 
 }  // namespace dynaflow

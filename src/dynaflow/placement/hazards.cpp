@@ -154,6 +154,10 @@ class Walk {
     const Value& value = graph_.value(id);
     const Storage& storage = graph_.storage(value.storage);
     const std::int64_t rows = storage.has_rows() ? placement_.row_starts.back() : 1;
+    if (value.type.bytes() == storage.row_bytes) {  // rows touch: one run
+      fn(Probe{{}, id, value.storage, 0, rows * storage.row_bytes, 0});
+      return;
+    }
     for (std::int64_t row = 0; row < rows; ++row) {
       const std::int64_t begin = row * storage.row_bytes + value.offset;
       fn(Probe{{}, id, value.storage, begin, begin + value.type.bytes(), 0});

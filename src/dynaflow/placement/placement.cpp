@@ -1,7 +1,9 @@
 #include "dynaflow/placement/placement.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
+#include <utility>
 
 namespace dynaflow {
 namespace {
@@ -43,8 +45,7 @@ void set_sizes(const Graph& graph, const Buffers& buffers, const Split& split,
   }
 }
 
-/// Arena buffers from the largest to the smallest, ties by first use. A counting pass over the
-/// distinct sizes, which are few, is much cheaper than comparing.
+/// Arena buffers from the largest to the smallest, ties by first use.
 std::vector<std::uint32_t> largest_first(const Buffers& buffers, const Placement& placement) {
   std::vector<std::uint32_t> order(buffers.arena.size());
   std::iota(order.begin(), order.end(), 0);
@@ -69,7 +70,7 @@ std::int64_t first_gap(const std::vector<Interval>& taken, std::int64_t bytes) {
   return at;
 }
 
-void pack(const Buffers& buffers, Placement& placement) {
+void pack_largest_first(const Buffers& buffers, Placement& placement) {
   placement.offsets.assign(buffers.items.size(), 0);
   for (const BufferId buffer : buffers.arena) placement.offsets[buffer.index] = kUnset;
   placement.arena_bytes = 0;
@@ -89,6 +90,62 @@ void pack(const Buffers& buffers, Placement& placement) {
     placement.arena_bytes = std::max(placement.arena_bytes,
                                      placement.offsets[buffer] + aligned(placement.sizes[buffer]));
   }
+}
+
+/// Free bytes of an arena that grows at its end.
+class FreeBytes {
+ public:
+  /// The smallest hole that fits, else fresh bytes.
+  std::int64_t take(std::int64_t bytes) {
+    auto best = holes_.end();
+    for (auto hole = holes_.begin(); hole != holes_.end(); ++hole) {
+      if (hole->second < bytes || (best != holes_.end() && best->second <= hole->second)) continue;
+      best = hole;
+    }
+    if (best == holes_.end()) return std::exchange(end_, end_ + bytes);
+    const auto [begin, size] = *best;
+    holes_.erase(best);
+    if (size > bytes) holes_.emplace(begin + bytes, size - bytes);
+    return begin;
+  }
+
+  void give_back(std::int64_t begin, std::int64_t bytes) {
+    if (bytes == 0) return;
+    auto hole = holes_.emplace(begin, bytes).first;
+    const auto next = std::next(hole);
+    if (next != holes_.end() && hole->first + hole->second == next->first) {
+      hole->second += next->second;
+      holes_.erase(next);
+    }
+    if (hole == holes_.begin()) return;
+    const auto before = std::prev(hole);
+    if (before->first + before->second != hole->first) return;
+    before->second += hole->second;
+    holes_.erase(hole);
+  }
+
+  [[nodiscard]] std::int64_t end() const { return end_; }
+
+ private:
+  std::map<std::int64_t, std::int64_t> holes_;  ///< begin -> bytes, never adjacent
+  std::int64_t end_ = 0;
+};
+
+/// In order of first use, each in bytes that nobody can touch any more.
+void pack_in_order(const Buffers& buffers, Placement& placement) {
+  placement.offsets.assign(buffers.items.size(), 0);
+  std::vector<std::vector<std::uint32_t>> over(buffers.arena.size() + 1);
+  for (std::uint32_t i = 0; i < buffers.retired.size(); ++i) over[buffers.retired[i]].push_back(i);
+  FreeBytes free;
+  for (std::size_t i = 0; i < buffers.arena.size(); ++i) {
+    for (const std::uint32_t gone : over[i]) {
+      const std::uint32_t buffer = buffers.arena[gone].index;
+      free.give_back(placement.offsets[buffer], aligned(placement.sizes[buffer]));
+    }
+    const std::uint32_t buffer = buffers.arena[i].index;
+    placement.offsets[buffer] = free.take(aligned(placement.sizes[buffer]));
+  }
+  placement.arena_bytes = free.end();
 }
 
 void set_views(const Graph& graph, const Plan& plan, const Buffers& buffers, Placement& placement) {
@@ -118,7 +175,11 @@ Placement make_placement(const Graph& graph, const Plan& plan, const Buffers& bu
 void make_placement(const Graph& graph, const Plan& plan, const Buffers& buffers,
                     const Split& split, Placement& placement) {
   set_sizes(graph, buffers, split, placement);
-  pack(buffers, placement);
+  if (buffers.retired.empty()) {
+    pack_largest_first(buffers, placement);
+  } else {
+    pack_in_order(buffers, placement);
+  }
   set_views(graph, plan, buffers, placement);
 }
 

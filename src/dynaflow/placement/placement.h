@@ -30,7 +30,8 @@ struct Placement {
   }
 };
 
-/// Packs the arena for these sizes: largest first, each as low as its conflicts allow.
+/// Packs the arena for these sizes: largest first, each as low as its conflicts allow; or, where
+/// the conflicts are too many to list, in order of first use.
 [[nodiscard]] Placement make_placement(const Graph& graph, const Plan& plan, const Buffers& buffers,
                                        const Split& split);
 

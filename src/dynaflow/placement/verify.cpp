@@ -15,6 +15,7 @@ PlacementVerifier::PlacementVerifier(const Graph& graph, const Plan& plan, const
       hb_(hb),
       first_known_(buffers.items.size() * hb.lanes(), std::numeric_limits<std::uint32_t>::max()),
       last_use_(buffers.items.size() * hb.lanes(), 0) {
+  one_buffer_each_ = has_one_buffer_each();
   std::vector<std::uint8_t> seen(buffers.items.size(), 0);
   for (const StepId id : hb.order()) {
     const Step& step = plan.steps[id.index];
@@ -27,10 +28,34 @@ PlacementVerifier::PlacementVerifier(const Graph& graph, const Plan& plan, const
         std::uint32_t& known = first_known_[buffer.index * hb.lanes() + lane];
         known = std::min(known, hb.known_at(id)[lane]);
       }
-      std::uint32_t& last = last_use_[buffer.index * hb.lanes() + step.lane.index];
-      last = std::max(last, step.position + 1);
+      std::uint32_t& last = last_use_[buffer.index * hb.lanes() + hb.lane(id)];
+      last = std::max(last, hb.position(id) + 1);
     }
   }
+}
+
+/// Every operand is in a buffer of its own storage that holds the step's micro-batches, and no two
+/// buffers of a storage hold the same one.
+bool PlacementVerifier::has_one_buffer_each() const {
+  const std::uint32_t mbs = plan_.microbatches();
+  std::vector<BufferId> holder(graph_.storages().size() * mbs);
+  for (std::size_t i = 0; i < buffers_.items.size(); ++i) {
+    for (const Microbatch mb : buffers_.items[i].microbatches) {
+      BufferId& held = holder[std::size_t{buffers_.items[i].storage.index} * mbs + mb.index];
+      if (held.valid()) return false;
+      held = id_at<BufferId>(i);
+    }
+  }
+  for (const Step& step : plan_.steps) {
+    for (std::uint32_t i = 0; i < step.operands.count; ++i) {
+      const StorageId storage = graph_.value(plan_.operands(step)[i].value).storage;
+      const BufferId buffer = buffers_.of_operand[step.operands.first + i];
+      for (const Microbatch mb : step.microbatches) {
+        if (holder[std::size_t{storage.index} * mbs + mb.index] != buffer) return false;
+      }
+    }
+  }
+  return true;
 }
 
 bool PlacementVerifier::apart(BufferId earlier, BufferId later) const {
@@ -96,7 +121,7 @@ bool PlacementVerifier::neighbours_are_apart(const Placement& placement) const {
 }
 
 std::vector<Diagnostic> PlacementVerifier::verify(const Placement& placement) const {
-  if (views_are_slices(placement) && neighbours_are_apart(placement)) return {};
+  if (one_buffer_each_ && views_are_slices(placement) && neighbours_are_apart(placement)) return {};
   std::vector<Diagnostic> findings;
   for (const Hazard& hazard : find_hazards(graph_, plan_, buffers_, placement, hb_)) {
     const bool outside = hazard.what == Hazard::What::kOutOfBounds;

@@ -54,8 +54,11 @@ class Planner {
   void add(const ScheduledStep& from) {
     const MicrobatchRange mbs{from.microbatches.front().index, from.microbatches.back().index + 1};
     planned_.emplace_back();
-    if (happens_for_nothing(from, mbs)) return;
-    planned_.back() = id_at<StepId>(plan_.steps.size());
+    if (happens_for_nothing(from, mbs)) {
+      for (const StepId before : from.after) stand_in(before, planned_.back().stand_ins);
+      return;
+    }
+    planned_.back().step = id_at<StepId>(plan_.steps.size());
     Step step;
     step.microbatches = mbs;
     step.lane = from.lane;
@@ -65,10 +68,29 @@ class Planner {
     add_operands(from, step);
     need_.assign(plan_.lanes.size(), 0);
     need_data(from, step);
-    for (const StepId before : from.after) need(planned_[before.index]);
+    for (const StepId before : from.after) {
+      std::vector<StepId> steps;
+      stand_in(before, steps);
+      for (const StepId step_before : steps) need(step_before);
+    }
     keep_waits(step);
-    plan_.lane_steps[from.lane.index].push_back(planned_.back());
+    plan_.lane_steps[from.lane.index].push_back(planned_.back().step);
     plan_.steps.push_back(step);
+  }
+
+  /// A scheduled step in the plan; or, if it was left out, the steps it would have followed.
+  struct Planned {
+    StepId step;
+    std::vector<StepId> stand_ins;
+  };
+
+  void stand_in(StepId scheduled, std::vector<StepId>& out) const {
+    const Planned& planned = planned_[scheduled.index];
+    if (planned.step.valid()) {
+      out.push_back(planned.step);
+    } else {
+      out.insert(out.end(), planned.stand_ins.begin(), planned.stand_ins.end());
+    }
   }
 
   template <class T>
@@ -144,7 +166,7 @@ class Planner {
              std::pair<std::int64_t, std::int64_t> bytes) {
     if (!graph_.is_written(resource)) return;
     const bool writes = access != Access::kRead;
-    const Record record{planned_.back(), rows, bytes.first, bytes.second};
+    const Record record{planned_.back().step, rows, bytes.first, bytes.second};
     const History& history = histories_[resource];
     follow(history.writes, record);
     if (writes) follow(history.reads, record);
@@ -172,7 +194,6 @@ class Planner {
   }
 
   void need(StepId before) {
-    if (!before.valid()) return;  // left out: its micro-batches are empty
     const Step& step = plan_.steps[before.index];
     std::uint32_t& count = need_[step.lane.index];
     count = std::max(count, step.position + 1);
@@ -215,7 +236,7 @@ class Planner {
   std::vector<History> histories_;
   std::vector<std::uint8_t> started_;  ///< per storage: its sum was started
   MicrobatchRange all_;
-  std::vector<StepId> planned_;      ///< per scheduled step
+  std::vector<Planned> planned_;     ///< per scheduled step
   std::vector<std::uint32_t> need_;  ///< per lane, for the step being added
   std::vector<Touched> touched_;
   std::vector<std::uint32_t> done_;                    ///< per step and lane: complete after it

@@ -1,6 +1,7 @@
 #include "dynaflow/plan/verify.h"
 
 #include <algorithm>
+#include <ranges>
 
 namespace dynaflow {
 namespace {
@@ -99,10 +100,10 @@ class Verifier {
   }
 
   void follow_back(const Use& use) {
-    for (auto at = writes_.rbegin(); at != writes_.rend(); ++at) {
-      if (!at->meets(use)) continue;
-      expect_before(*at, use);
-      if (at->hides(use)) break;
+    for (const Use& write : std::views::reverse(writes_)) {
+      if (!write.meets(use)) continue;
+      expect_before(write, use);
+      if (write.hides(use)) break;
     }
     if (!use.touch.writes()) return;
     for (const Use& read : reads_) {

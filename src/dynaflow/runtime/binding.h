@@ -17,6 +17,7 @@ struct Binding {
   std::byte* data = nullptr;
   std::int64_t bytes = 0;
   Use use = Use::kWritable;
+  std::int64_t element_bytes = 1;  ///< one: untyped memory, whose elements are not checked
 };
 
 template <class T>
@@ -24,7 +25,7 @@ template <class T>
   using Plain = std::remove_const_t<T>;
   const auto use = std::is_const_v<T> ? Binding::Use::kReadOnly : Binding::Use::kWritable;
   return {value, reinterpret_cast<std::byte*>(const_cast<Plain*>(memory.data())),
-          static_cast<std::int64_t>(memory.size_bytes()), use};
+          static_cast<std::int64_t>(memory.size_bytes()), use, sizeof(T)};
 }
 
 /// Anything contiguous: `bind(x, vector)`.

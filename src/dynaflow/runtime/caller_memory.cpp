@@ -84,6 +84,13 @@ Result<void> CallerMemory::check_one(const Binding& binding) {
                            " bytes for this batch but is bound to " + std::to_string(binding.bytes),
                        "bind memory of the batch's own size");
   }
+  const DType dtype = graph_.value(binding.value).type.dtype;
+  if (binding.element_bytes != 1 && binding.element_bytes != size_of(dtype)) {
+    return bad_binding("'" + name + "' has elements of type " + to_string(dtype) +
+                           " but is bound to elements of " + std::to_string(binding.element_bytes) +
+                           " bytes",
+                       "bind memory of the value's own type, or untyped bytes");
+  }
   if (binding.data == nullptr && binding.bytes > 0) {
     return bad_binding("'" + name + "' is bound to null", "bind memory");
   }

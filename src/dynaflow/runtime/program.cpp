@@ -40,18 +40,23 @@ Program& Program::operator=(Program&&) noexcept = default;
 Program::~Program() = default;
 
 Result<Program> Program::make(std::shared_ptr<const PlacedPlan> plan, Device& device,
-                              const Split& split, std::shared_ptr<Arena> arena) {
+                              const Split& split) {
+  return make(std::move(plan), std::make_shared<Arena>(device), split);
+}
+
+Result<Program> Program::make(std::shared_ptr<const PlacedPlan> plan, std::shared_ptr<Arena> arena,
+                              const Split& split) {
   if (auto well = check_kernels(*plan); !well) return Unexpected(well.error());
-  if (!arena) arena = std::make_shared<Arena>(device);
   Program program(std::move(plan), std::move(arena));
   if (auto bound = program.rebind(split); !bound) return Unexpected(bound.error());
   return program;
 }
 
 Result<void> Program::rebind(const Split& split) {
-  if (is_running_here(*arena_)) {
-    return Unexpected(Error(Diagnostic{kReentry, "a body rebinds the Program it is part of",
-                                       "Program::rebind", "rebind between runs"}));
+  if (arena_->device().is_running_here()) {
+    return Unexpected(
+        Error(Diagnostic{kReentry, "a body rebinds a Program of the device it is running on",
+                         "Program::rebind", "rebind between runs"}));
   }
   const std::scoped_lock lock(arena_->in_use());
   const auto negative = [](std::int64_t size) { return size < 0; };
@@ -68,9 +73,10 @@ Result<void> Program::rebind(const Split& split) {
 }
 
 Result<Stats> Program::run(std::span<const Binding> bindings, const RunOptions& options) {
-  if (is_running_here(*arena_)) {
-    return Unexpected(Error(Diagnostic{kReentry, "a body runs the Program it is part of",
-                                       "Program::run", "start the run when this one has ended"}));
+  if (arena_->device().is_running_here()) {
+    return Unexpected(
+        Error(Diagnostic{kReentry, "a body runs a Program of the device it is running on",
+                         "Program::run", "start the run when this one has ended"}));
   }
   const std::scoped_lock lock(arena_->in_use());
   if (auto ready = work_->begin_run(bindings, *arena_, options.trace); !ready) {
@@ -101,9 +107,11 @@ Result<Stats> Program::launch(const RunOptions& options) {
   return stats;
 }
 
-bool Program::is_running_here(const Arena& arena) { return Work::running_here() == &arena; }
-
-Timeline Program::timeline() const { return work_->timeline(); }
+Timeline Program::timeline() const {
+  if (arena_->device().is_running_here()) return {};
+  const std::scoped_lock lock(arena_->in_use());
+  return work_->timeline();
+}
 
 const PlacedPlan& Program::placed_plan() const { return *plan_; }
 

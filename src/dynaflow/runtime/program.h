@@ -23,13 +23,15 @@ struct RunOptions {
 
 /// A plan bound to sizes, memory and a device: run it as often as you like. A steady run looks up
 /// nothing and allocates nothing. One run at a time; other threads wait their turn, and a body that
-/// runs the Program it is part of gets R4 re-entry.
+/// runs anything on the device it is running on gets R4 re-entry.
 class Program {
  public:
-  /// Programs of one graph may share an arena; by default each has its own.
+  /// On a device that must outlive it, with an arena of its own.
   [[nodiscard]] static Result<Program> make(std::shared_ptr<const PlacedPlan> plan, Device& device,
-                                            const Split& split,
-                                            std::shared_ptr<Arena> arena = nullptr);
+                                            const Split& split);
+  /// On the arena's device; Programs of one graph may share an arena.
+  [[nodiscard]] static Result<Program> make(std::shared_ptr<const PlacedPlan> plan,
+                                            std::shared_ptr<Arena> arena, const Split& split);
 
   Program(Program&&) noexcept;
   Program& operator=(Program&&) noexcept;
@@ -43,10 +45,8 @@ class Program {
   [[nodiscard]] Result<Stats> run(std::span<const Binding> bindings,
                                   const RunOptions& options = {});
 
-  /// Whether the calling thread is inside a body of a Program that uses this arena.
-  [[nodiscard]] static bool is_running_here(const Arena& arena);
-
-  /// When the steps of the last traced run ran.
+  /// When the steps of the last traced run ran; empty after a stall. Waits for a run to end; from
+  /// inside one there is nothing to tell yet.
   [[nodiscard]] Timeline timeline() const;
 
   [[nodiscard]] const PlacedPlan& placed_plan() const;

@@ -1,9 +1,21 @@
 #include "dynaflow/runtime/unplaced.h"
 
 #include <map>
+#include <new>
 #include <stdexcept>
+#include <string>
 
 namespace dynaflow {
+namespace {
+
+constexpr std::int64_t kMostElements = std::int64_t{1} << 48;  // more than any machine has
+constexpr std::align_val_t kAlign{Placement::kAlignment};
+
+}  // namespace
+
+void Unplaced::FreeAligned::operator()(std::byte* bytes) const {
+  ::operator delete[](bytes, kAlign);
+}
 
 Unplaced::Unplaced(const PlacedPlan& plan, std::span<View> views)
     : views_(views), slot_of_(views.size(), nullptr) {
@@ -23,12 +35,15 @@ Unplaced::Unplaced(const PlacedPlan& plan, std::span<View> views)
   }
 }
 
-void Unplaced::allocate(View& view, std::int64_t elements) {
+void Unplaced::allocate(const View& view, std::int64_t elements) {
   Slot* slot = slot_of_[static_cast<std::size_t>(&view - views_.data())];
   if (slot == nullptr) throw std::logic_error("allocate: this output is placed; write to it");
-  if (elements < 0) throw std::length_error("allocate: a negative number of elements");
+  if (elements < 0 || elements > kMostElements) {
+    throw std::length_error("allocate: " + std::to_string(elements) + " elements");
+  }
   const std::int64_t bytes = elements * size_of(view.dtype);
-  slot->memory = std::make_unique<std::byte[]>(static_cast<std::size_t>(bytes));
+  slot->memory.reset(
+      static_cast<std::byte*>(::operator new[](static_cast<std::size_t>(bytes), kAlign)));
   for (const std::uint32_t i : slot->views) {
     views_[i].data = slot->memory.get();
     views_[i].rows = 1;

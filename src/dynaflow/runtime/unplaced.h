@@ -16,10 +16,16 @@ namespace dynaflow {
 /// the count of readers left is atomic.
 class Unplaced final : public UnplacedMemory {
  public:
+  /// Host memory, not initialised, aligned like the arena.
+  struct FreeAligned {
+    void operator()(std::byte* bytes) const;
+  };
+  using AlignedBytes = std::unique_ptr<std::byte[], FreeAligned>;
+
   /// `views` are the steps' views, parallel to Plan::step_operands; they are set on allocation.
   Unplaced(const PlacedPlan& plan, std::span<View> views);
 
-  void allocate(View& view, std::int64_t elements) override;
+  void allocate(const View& view, std::int64_t elements) override;
   /// The step that has these operands is complete.
   void step_done(Slice operands);
   /// Before a run: nothing allocated, everything still to be read.
@@ -31,7 +37,7 @@ class Unplaced final : public UnplacedMemory {
 
  private:
   struct Slot {
-    std::unique_ptr<std::byte[]> memory;
+    AlignedBytes memory;
     std::vector<std::uint32_t> views;
     std::uint32_t steps = 0;
     std::atomic<std::uint32_t> left{0};

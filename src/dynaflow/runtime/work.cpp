@@ -13,23 +13,7 @@ std::int64_t now_ns() {
       .count();
 }
 
-thread_local const Arena* running = nullptr;
-
-/// Marks this thread as inside a body, also when the body throws.
-class Inside {
- public:
-  explicit Inside(const Arena* arena) : before_(std::exchange(running, arena)) {}
-  ~Inside() { running = before_; }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
-
- private:
-  const Arena* before_;
-};
-
 }  // namespace
-
-const Arena* Program::Work::running_here() { return running; }
 
 Program::Work::Work(std::shared_ptr<const PlacedPlan> placed, std::vector<LaneGrant> granted)
     : plan_(std::move(placed)),
@@ -57,6 +41,7 @@ Program::Work::Work(std::shared_ptr<const PlacedPlan> placed, std::vector<LaneGr
     entry.args.memory = &unplaced_;
     entry.operands = step.operands;
   }
+  mark_awaited();
 }
 
 void Program::Work::add_views(const Step& step) {
@@ -105,7 +90,6 @@ Result<void> Program::Work::begin_run(std::span<const Binding> bindings, const A
   callers_.use(bindings, views_, positions_);
   use_arena(arena.memory());
   if (unplaced_.any()) unplaced_.reset();
-  arena_ = &arena;
   trace_ = trace;
   if (trace_ == RunOptions::Trace::kOn) {
     stamps_.assign(entries_.size(), {});
@@ -120,7 +104,6 @@ void Program::Work::end_run() {
 }
 
 void Program::Work::run_step(std::uint32_t step) {
-  const Inside inside(arena_);
   const Entry& entry = entries_[step];
   if (trace_ == RunOptions::Trace::kOff) {
     run_body(entry);

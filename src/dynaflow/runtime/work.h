@@ -36,9 +36,6 @@ class Program::Work final : public Launch {
   [[nodiscard]] Timeline timeline() const;
   [[nodiscard]] const Unplaced& unplaced() const { return unplaced_; }
 
-  /// The arena whose Program this thread is running a body of, or null.
-  [[nodiscard]] static const Arena* running_here();
-
  private:
   struct Entry {
     const Kernel* kernel = nullptr;
@@ -67,7 +64,6 @@ class Program::Work final : public Launch {
   std::int64_t started_ns_ = 0;
   std::int64_t total_ns_ = 0;
   RunOptions::Trace trace_ = RunOptions::Trace::kOff;
-  const Arena* arena_ = nullptr;
 };
 
 }  // namespace dynaflow

@@ -31,7 +31,8 @@ struct ScheduledStep {
   std::uint32_t replacement = kNoReplacement;  ///< index into Schedule::replacements
   std::vector<StepId> after;                   ///< added finish-to-start order
   std::source_location where;
-  bool foreign = false;  ///< a handle came from another recording
+  /// Whose handles `execute` was given: one foreign op, lane or step spoils it.
+  enum class Handles : std::uint8_t { kOurs, kForeign } handles = Handles::kOurs;
 };
 
 /// What a strategy recorded, unchecked: `verify` says whether it may become a Plan.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <map>
 #include <utility>
 
 #include "dynaflow/base/check.h"
@@ -15,10 +16,9 @@ namespace {
 constexpr std::uint64_t kIdleQueries = 10'000;
 constexpr std::uint64_t kIdleQueriesPerMicrobatch = 100;
 
-/// Ends a recording that makes no progress, from inside the strategy's own loop.
-struct RecordingStopped : std::exception {
-  [[nodiscard]] const char* what() const noexcept override { return "recording stopped"; }
-};
+/// Ends a recording that makes no progress, from inside the strategy's own loop. No std::exception,
+/// so that a strategy's own handlers let it pass.
+struct RecordingStopped {};
 
 std::uint64_t next_recording() {
   static std::atomic<std::uint64_t> last{0};
@@ -37,6 +37,11 @@ Schedule::Key key_of(const Split& split) {
 }
 
 }  // namespace
+
+ReadyOp::ReadyOp() {
+  static const Op kNothing{};
+  op_ = &kNothing;
+}
 
 ScheduleContext::ScheduleContext(const Graph& graph, const Split& split)
     : graph_(graph), split_(split), recording_(next_recording()), ready_(split.count()) {
@@ -137,6 +142,15 @@ std::vector<ReadyOp> ScheduleContext::get_ready_ops(Microbatch mb) {
   return found;
 }
 
+std::optional<ReadyOp> ScheduleContext::first_ready_op(Microbatch mb) {
+  count_query();
+  if (mb.index >= split_.count()) return std::nullopt;
+  for (const std::uint32_t op : ready_[mb.index]) {
+    if (const auto range = range_to_offer({op}, mb.index)) return handle({op}, *range);
+  }
+  return std::nullopt;
+}
+
 std::vector<ReadyOp> ScheduleContext::get_ready_ops() {
   count_query();
   std::vector<ReadyOp> found;
@@ -200,7 +214,7 @@ IssuedStep ScheduleContext::execute(const std::vector<ReadyOp>& ops, ExecuteOpti
   step.where = where;
   step.lane = lane_of(options, step);
   for (const IssuedStep& before : options.after) {
-    if (before.recording_ != recording_) step.foreign = true;
+    if (before.recording_ != recording_) step.handles = ScheduledStep::Handles::kForeign;
     step.after.push_back(before.id_);
   }
   std::vector<ScheduledStep> steps = one_step_per_op(ops, step);
@@ -225,7 +239,7 @@ std::vector<ScheduledStep> ScheduleContext::one_step_per_op(const std::vector<Re
       at = steps.insert(at, like);
       at->ops.push_back(op.id());
     }
-    if (op.recording_ != recording_) at->foreign = true;
+    if (op.recording_ != recording_) at->handles = ScheduledStep::Handles::kForeign;
     for (const Microbatch mb : op.microbatches()) at->microbatches.push_back(mb);
     std::ranges::sort(at->microbatches);
   }
@@ -239,7 +253,7 @@ ScheduledStep ScheduleContext::fuse(const std::vector<ScheduledStep>& steps,
   fused.replacement = replacement;
   for (std::size_t i = 1; i < steps.size(); ++i) {
     fused.ops.push_back(steps[i].ops.front());
-    fused.foreign = fused.foreign || steps[i].foreign;
+    fused.handles = std::max(fused.handles, steps[i].handles);
     if (steps[i].microbatches != fused.microbatches) {
       schedule_.findings.push_back(
           {kIllegalReplace, "the ops of a replaced chain are on different microbatches",
@@ -254,12 +268,12 @@ ScheduledStep ScheduleContext::fuse(const std::vector<ScheduledStep>& steps,
 LaneId ScheduleContext::lane_of(const ExecuteOptions& options, ScheduledStep& step) {
   if (options.lane.recording_ == 0 && schedule_.lanes.empty()) return lane("main").id_;
   if (options.lane.recording_ == 0) return LaneId{0};
-  if (options.lane.recording_ != recording_) step.foreign = true;
+  if (options.lane.recording_ != recording_) step.handles = ScheduledStep::Handles::kForeign;
   return options.lane.id_;
 }
 
 StepId ScheduleContext::append(ScheduledStep step) {
-  if (step.foreign || !issue(step)) {
+  if (step.handles == ScheduledStep::Handles::kForeign || !issue(step)) {
     count_query();
   } else {
     idle_queries_ = 0;
@@ -311,7 +325,7 @@ Schedule record(const Graph& graph, const OpScheduler& scheduler, const Split& s
   ScheduleContext ctx(graph, split);
   try {
     scheduler.schedule(ctx);
-  } catch (const RecordingStopped&) {  // its finding is recorded
+  } catch (const RecordingStopped&) {  // NOLINT(bugprone-empty-catch): its finding is recorded
   } catch (const std::exception& failure) {
     ctx.schedule_.findings.push_back(strategy_failed(failure.what()));
   } catch (...) {

@@ -17,7 +17,8 @@ class ScheduleContext;
 /// An op that may be executed now, on these micro-batches. Valid in the recording it came from.
 class ReadyOp {
  public:
-  ReadyOp() = default;
+  /// A handle to nothing, which `execute` refuses.
+  ReadyOp();
 
   [[nodiscard]] OpId id() const { return id_; }
   [[nodiscard]] MicrobatchRange microbatches() const { return microbatches_; }
@@ -31,7 +32,7 @@ class ReadyOp {
  private:
   friend class ScheduleContext;
 
-  const Op* op_ = nullptr;
+  const Op* op_;
   OpId id_;
   MicrobatchRange microbatches_;
   std::uint64_t recording_ = 0;
@@ -89,6 +90,8 @@ class ScheduleContext {
   [[nodiscard]] std::vector<ReadyOp> get_ready_ops(Microbatch mb);
   /// The same over all micro-batches: by program order, then micro-batch.
   [[nodiscard]] std::vector<ReadyOp> get_ready_ops();
+  /// The first of the micro-batch's ready ops: all that a strategy in program order needs.
+  [[nodiscard]] std::optional<ReadyOp> first_ready_op(Microbatch mb);
   /// What would become ready on the same micro-batches if `ops` had been executed: the way to
   /// find the next member of a chain.
   [[nodiscard]] std::vector<ReadyOp> get_ready_after(const std::vector<ReadyOp>& ops);

@@ -1,12 +1,19 @@
 #include "dynaflow/schedule/verify.h"
 
 #include <algorithm>
+#include <limits>
+#include <map>
+#include <ranges>
+#include <set>
+#include <string_view>
 
 #include "dynaflow/graph/chain.h"
 
 namespace dynaflow {
 namespace {
 
+/// Keeps every byte count that follows from it from overflow, with room for no machine's memory.
+constexpr std::int64_t kMostRows = std::int64_t{1} << 40;
 constexpr std::uint32_t kNever = std::numeric_limits<std::uint32_t>::max();
 
 std::string name_list(const std::vector<Microbatch>& mbs) {
@@ -49,17 +56,13 @@ class Verifier {
 
  private:
   void find(Rule rule, const std::string& message, const ScheduledStep* step, std::string fix) {
+    if (!said_.emplace(rule.id, message).second) return;
     std::string where = schedule_.strategy + ".schedule";
     if (step != nullptr) {
       where = std::string(step->where.function_name()) + ", " + step->where.file_name() + ":" +
               std::to_string(step->where.line());
     }
-    const auto same = [&](const Diagnostic& other) {
-      return other.rule.id == rule.id && other.message == message;
-    };
-    if (std::ranges::none_of(findings_, same)) {
-      findings_.push_back({rule, message, std::move(where), std::move(fix)});
-    }
+    findings_.push_back({rule, message, std::move(where), std::move(fix)});
   }
 
   [[nodiscard]] const std::string& name(OpId op) const { return graph_.op(op).name; }
@@ -102,8 +105,8 @@ class Verifier {
            &step, "pass ops that get_ready_ops of this context returned");
       return false;
     }
-    if (step.foreign || step.lane.index >= schedule_.lanes.size() ||
-        std::ranges::any_of(step.after, bad_step)) {
+    if (step.handles == ScheduledStep::Handles::kForeign ||
+        step.lane.index >= schedule_.lanes.size() || std::ranges::any_of(step.after, bad_step)) {
       find(kStaleHandle,
            "execute of " + name(step.ops.front()) +
                " was given an op, a lane or a step of another recording",
@@ -236,29 +239,32 @@ class Verifier {
   /// Compares with earlier accesses, newest first, up to the one that hides all before it.
   void follow_back(const std::vector<std::pair<OpId, Touch>>& earlier, OpId op,
                    const Touch& touch) {
-    for (auto at = earlier.rbegin(); at != earlier.rend(); ++at) {
-      const auto& [before, theirs] = *at;
+    for (const auto& [before, theirs] : std::views::reverse(earlier)) {
       if (before == op || !theirs.meets(touch)) continue;
-      check_order(before, op, theirs.rows == Rows::kOwn && touch.rows == Rows::kOwn);
+      const bool own = theirs.rows == Rows::kOwn && touch.rows == Rows::kOwn;
+      check_order(before, op, own && !once(before) && !once(op) ? Rows::kOwn : Rows::kAll);
       if (theirs.writes() && covers(theirs, touch)) return;
     }
   }
 
-  void check_order(OpId before, OpId after, bool own_rows) {
+  void check_order(OpId before, OpId after, Rows rows) {
     for (std::uint32_t b = 0; b < mbs_; ++b) {
-      for (std::uint32_t a = 0; a < mbs_; ++a) {
-        if (own_rows && !once(before) && !once(after) && a != b) continue;
-        const std::uint32_t first = issued_at(before, b);
-        const std::uint32_t second = issued_at(after, a);
-        // Equal: both are in one fused chain, which runs them in program order.
-        if (second == kNever || (first != kNever && first <= second)) continue;
-        find(kNotReady,
-             name(after) + " on microbatch " + std::to_string(a) + " was executed before " +
-                 name(before) + " on microbatch " + std::to_string(b) + ", which it depends on",
-             &schedule_.steps[second],
-             "execute only what get_ready_ops offers, and replace only convex chains");
-      }
+      const std::uint32_t first = rows == Rows::kOwn ? b : 0;
+      const std::uint32_t last = rows == Rows::kOwn ? b + 1 : mbs_;
+      for (std::uint32_t a = first; a < last; ++a) check_pair(before, b, after, a);
     }
+  }
+
+  void check_pair(OpId before, std::uint32_t b, OpId after, std::uint32_t a) {
+    const std::uint32_t first = issued_at(before, b);
+    const std::uint32_t second = issued_at(after, a);
+    // Equal: both are in one fused chain, which runs them in program order.
+    if (second == kNever || (first != kNever && first <= second)) return;
+    find(kNotReady,
+         name(after) + " on microbatch " + std::to_string(a) + " was executed before " +
+             name(before) + " on microbatch " + std::to_string(b) + ", which it depends on",
+         &schedule_.steps[second],
+         "execute only what get_ready_ops offers, and replace only convex chains");
   }
 
   /// One lane per group: then the lane's order is the group's order, the same on every rank.
@@ -282,12 +288,14 @@ class Verifier {
   std::uint32_t mbs_;
   std::vector<std::uint32_t> issued_at_;  ///< per (op, micro-batch), the step
   std::vector<Diagnostic> findings_;
+  std::set<std::pair<std::string_view, std::string>> said_;  ///< each finding once
 };
 
 }  // namespace
 
 std::vector<Diagnostic> verify(const Batch& batch, const Split& split) {
-  if (!is_sum_of(batch.rows, split.sizes) || split.sizes.empty()) {
+  if (auto findings = verify(split); !findings.empty()) return findings;
+  if (!is_sum_of(batch.rows, split.sizes)) {
     return {{kBatchNotCovered,
              "the split " + to_string(split) + " does not cover the batch of " +
                  std::to_string(batch.rows) + " rows",
@@ -302,10 +310,14 @@ std::vector<Diagnostic> verify(const Batch& batch, const Split& split) {
 }
 
 std::vector<Diagnostic> verify(const Split& split) {
-  const auto negative = [](std::int64_t size) { return size < 0; };
-  if (!split.sizes.empty() && std::ranges::none_of(split.sizes, negative)) return {};
+  std::int64_t left = kMostRows;
+  const auto fits = [&](std::int64_t size) {
+    return size >= 0 && (left -= std::min(size, left + 1)) >= 0;
+  };
+  if (!split.sizes.empty() && std::ranges::all_of(split.sizes, fits)) return {};
   return {{kBatchNotCovered, "the split " + to_string(split) + " is not a split of any batch",
-           "Split::sizes", "give at least one microbatch, and no negative sizes"}};
+           "split(batch)",
+           "give at least one microbatch, no negative sizes, and less than 2^40 rows"}};
 }
 
 std::vector<Diagnostic> verify(const Graph& graph, const Schedule& schedule) {

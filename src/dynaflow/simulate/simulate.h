@@ -31,7 +31,7 @@ struct Simulation {
 };
 
 /// Runs the plan on a virtual clock. A pure function: equal arguments, equal results.
-/// P2 deadlock if the plan cannot finish; R8 bad-binding if the costs fit no clock or another
+/// P2 deadlock if the plan cannot finish; R8 bad-costs if the costs fit no clock or another
 /// graph.
 [[nodiscard]] Result<Simulation> simulate(const Graph& graph, const Plan& plan,
                                           const Buffers& buffers, const Placement& placement,

@@ -10,9 +10,7 @@ Split Sequential::split(const Batch& batch) const { return batch.even(parts_); }
 void Sequential::schedule(ScheduleContext& ctx) const {
   while (ctx.unfinished()) {
     for (const Microbatch mb : ctx.microbatches()) {
-      for (auto ready = ctx.get_ready_ops(mb); !ready.empty(); ready = ctx.get_ready_ops(mb)) {
-        ctx.execute(ready.front());
-      }
+      while (const auto op = ctx.first_ready_op(mb)) ctx.execute(*op);
     }
   }
 }
@@ -24,11 +22,10 @@ void Leapfrog::schedule(ScheduleContext& ctx) const {
   const Lane network = ctx.lane("network", Share{.cores = 0});
   while (ctx.unfinished()) {
     for (const Microbatch mb : ctx.microbatches()) {
-      const auto ready = ctx.get_ready_ops(mb);
-      if (ready.empty()) continue;
-      const ReadyOp& op = ready.front();
-      const bool transfers = op.has_tag("network") || !op.group().empty();
-      ctx.execute(op, {.lane = transfers ? network : compute});
+      const auto op = ctx.first_ready_op(mb);
+      if (!op) continue;
+      const bool transfers = op->has_tag("network") || !op->group().empty();
+      ctx.execute(*op, {.lane = transfers ? network : compute});
     }
   }
 }
@@ -37,6 +34,7 @@ Split Branches::split(const Batch& batch) const { return batch.even(parts_); }
 
 void Branches::schedule(ScheduleContext& ctx) const {
   std::vector<Lane> lanes;
+  lanes.reserve(static_cast<std::size_t>(lanes_));
   for (int i = 0; i < lanes_; ++i) lanes.push_back(ctx.lane("branch" + std::to_string(i)));
   while (ctx.unfinished()) {
     // Each round takes what is ready now: as many independent ops as there are, dealt out in turn.

@@ -41,6 +41,7 @@ class CpuDevice final : public Device {
   [[nodiscard]] Result<std::unique_ptr<DeviceMemory>> allocate(std::int64_t bytes) override;
   [[nodiscard]] Result<LaunchStats> launch(const std::shared_ptr<Launch>& work,
                                            const WatchOptions& watch) override;
+  [[nodiscard]] bool is_running_here() const override { return launch_->reentry().has_value(); }
   void cancel() override { launch_->cancel(); }
 
  private:
