@@ -171,6 +171,10 @@ TEST(CompiledGraph, RefusesABatchOfLessThanNoRows) {
   EXPECT_THAT(Compiled().graph().program({.rows = -4}), RefusedBy(kBatchNotCovered));
 }
 
+TEST(CompiledGraph, RefusesABatchOfMoreBytesThanCanBeCounted) {
+  EXPECT_THAT(Compiled().graph().program({.rows = std::int64_t{1} << 62}), RefusedBy(kOutOfMemory));
+}
+
 TEST(CompiledGraph, ReportsWhatTheVerifierFound) {
   EXPECT_THAT(Compiled(scripted([](ScheduleContext&) {})).graph().program({.rows = 8}),
               RefusedBy(kNeverRun));

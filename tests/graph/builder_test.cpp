@@ -175,11 +175,24 @@ TEST(RuleG3, RefusesTwoWritersOfOnePartialSum) {
               refused(AllOf(Broke(kKindMismatch), Says("by 'one' and by 'two'"), At(kHere))));
 }
 
+TEST(RuleG3, RefusesAStateThatIsSummedUp) {
+  GraphBuilder builder;
+  const StateId count = builder.state("count");
+  builder.op({.name = "add", .effects = {{count, Access::kAccumulate}}});
+  EXPECT_THAT(builder.build(), refused(AllOf(Broke(kKindMismatch), Says("'count'"), At(kHere))));
+}
+
 TEST(RuleG4, RefusesAValueWithoutElements) {
   GraphBuilder builder;
   builder.value("none", {Kind::kSplit, DType::kF32, 0});
   EXPECT_THAT(builder.build(),
               refused(AllOf(Broke(kBadType), Says("'none' has 0 elements"), At(kHere))));
+}
+
+TEST(RuleG4, RefusesAValueOfMoreBytesThanCanBeCounted) {
+  GraphBuilder builder;
+  builder.value("vast", {Kind::kSplit, DType::kF64, std::int64_t{1} << 61});
+  EXPECT_THAT(builder.build(), refused(AllOf(Broke(kBadType), Says("'vast'"), At(kHere))));
 }
 
 TEST(RuleG4, RefusesAViewOutsideItsBase) {

@@ -107,6 +107,16 @@ TEST(RunsPer, IsOncePerBatchForAllUsersOfAnUnplacedValueThatOneUsesWhole) {
             once("the unplaced value 'k' is used by an op that does"));
 }
 
+TEST(RunsPer, IsOncePerMicrobatchForAReaderOfAnUnplacedWholeValue) {
+  GraphBuilder builder;
+  const ValueId x = builder.input("x", kRow);
+  const ValueId y = builder.value("y", kRow);
+  const ValueId table = builder.value({"table", kTable, ValueSpec::Size::kUnplaced});
+  builder.op({.name = "make", .writes = {table}});
+  const OpId use = builder.op({.name = "use", .reads = {table, x}, .writes = {y}});
+  EXPECT_EQ(runs_of(builder.build().value(), use), kPerMicrobatch);
+}
+
 TEST(Graph, PutsReadsBeforeUpdatesBeforeWrites) {
   GraphBuilder builder;
   const ValueId x = builder.input("x", kRow);

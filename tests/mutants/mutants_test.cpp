@@ -106,6 +106,7 @@ bool spoil(Spoil how, const Graph& graph, const Buffers& buffers, Mutant& mutant
 /// What the product's own verifiers say, in the order it asks them.
 std::vector<Diagnostic> verifiers_say(const Graph& graph, const Buffers& buffers,
                                       const Mutant& mutant) {
+  if (auto findings = verify_steps(graph, mutant.plan); !findings.empty()) return findings;
   const auto hb = HappensBefore::of(mutant.plan, graph);
   if (!hb) return hb.error().findings;
   auto findings = verify(graph, mutant.plan, *hb);

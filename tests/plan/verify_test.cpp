@@ -169,7 +169,8 @@ TEST(PlanRules, SayWhatIsWrongWithAStepThatNoLaneHas) {
   const Model model = three_in_a_row();
   Plan plan = plan_of(model.graph, Sequential(2));
   plan.lane_steps.at(0).pop_back();
-  EXPECT_THAT(judge(model.graph, plan), Contains(Says("third")));
+  EXPECT_THAT(verify_steps(model.graph, plan),
+              ElementsAre(AllOf(Broke(kBadStep), Says("third on microbatch 1 is on no lane"))));
 }
 
 TEST(PlanRules, SayWhatToDo) {

@@ -227,6 +227,22 @@ TEST(Waits, LeaveOutAnAddedOrderAfterAnEmptyMicrobatch) {
               ElementsAre("first.1"));
 }
 
+/// Third after second after first, of which the second is left out.
+TEST(Waits, FollowAnAddedOrderThroughAnEmptyMicrobatch) {
+  EXPECT_THAT(steps_of(
+                  three_in_a_row().graph,
+                  [](ScheduleContext& ctx) {
+                    const Lane lanes[] = {ctx.lane("a"), ctx.lane("b"), ctx.lane("c")};
+                    const IssuedStep first =
+                        ctx.execute(ready(ctx, "first", 0), {.lane = lanes[0]});
+                    const IssuedStep second =
+                        ctx.execute(ready(ctx, "first", 1), {.lane = lanes[1], .after = {first}});
+                    ctx.execute(ready(ctx, "first", 2), {.lane = lanes[2], .after = {second}});
+                  },
+                  Split{{4, 0, 4}}),
+              ElementsAre("first.0", "first.2 <first.0"));
+}
+
 TEST(EmptyMicrobatches, AreLeftOut) {
   EXPECT_THAT(steps_of(
                   three_in_a_row().graph, [](ScheduleContext& ctx) { finish(ctx); }, Split{{0, 4}}),

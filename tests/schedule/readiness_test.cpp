@@ -168,6 +168,38 @@ TEST(Readiness, EndsWithNothing) {
   EXPECT_THAT(ctx.get_ready_ops(), IsEmpty());
 }
 
+TEST(FirstReadyOp, IsTheFirstOfTheMicrobatchsReadyOps) {
+  const Model model = two_branches();
+  ScheduleContext ctx(model.graph, kHalves);
+  while (ctx.unfinished()) {
+    const Microbatch mb{ctx.get_ready_ops(Microbatch{1}).empty() ? 0U : 1U};
+    const ReadyOp expected = ctx.get_ready_ops(mb).front();
+    const ReadyOp first = ctx.first_ready_op(mb).value();
+    ASSERT_EQ(label(first), label(expected));
+    ctx.execute(first);
+  }
+}
+
+TEST(FirstReadyOp, IsACoupledOpOnAllMicrobatches) {
+  const Model model = with_mean();
+  ScheduleContext ctx(model.graph, kHalves);
+  for (const ReadyOp& op : ctx.get_ready_ops()) ctx.execute(op);
+  EXPECT_EQ(label(ctx.first_ready_op(Microbatch{0}).value()), "mean.0-1");
+}
+
+TEST(FirstReadyOp, IsNoneWhereNothingIsReady) {
+  const Model model = with_mean();
+  ScheduleContext ctx(model.graph, kHalves);
+  for (const ReadyOp& op : ctx.get_ready_ops()) ctx.execute(op);
+  EXPECT_FALSE(ctx.first_ready_op(Microbatch{1}).has_value());
+}
+
+TEST(FirstReadyOp, OfAMicrobatchThatIsNotThereIsNone) {
+  const Model model = three_in_a_row();
+  ScheduleContext ctx(model.graph, kHalves);
+  EXPECT_FALSE(ctx.first_ready_op(Microbatch{2}).has_value());
+}
+
 TEST(ReadyAfter, FindsTheNextMemberOfAChain) {
   const Model model = three_in_a_row();
   ScheduleContext ctx(model.graph, kHalves);
@@ -222,6 +254,8 @@ TEST(ReadyAfter, ChangesNothing) {
   (void)ctx.get_ready_after(ctx.get_ready_ops());
   EXPECT_THAT(labels(ctx.get_ready_ops()), ElementsAre("first.0", "first.1"));
 }
+
+TEST(ReadyOp, HasNoNameWhereItIsNone) { EXPECT_EQ(ReadyOp().name(), ""); }
 
 TEST(ReadyOp, ShowsItsTags) {
   const Model model = two_layers();

@@ -269,6 +269,21 @@ TEST(RuleS9, RefusesAStrategyThatAsksForEver) {
               ElementsAre(AllOf(Broke(kNoProgress), Says("without executing anything"))));
 }
 
+TEST(RuleS9, RefusesAStrategyThatCatchesWhatItCan) {
+  EXPECT_THAT(judge(three_in_a_row().graph,
+                    [](ScheduleContext& ctx) {
+                      finish(ctx);
+                      for (;;) {
+                        try {
+                          (void)ctx.get_ready_ops();
+                        } catch (const std::exception&) {
+                          continue;
+                        }
+                      }
+                    }),
+              ElementsAre(Broke(kNoProgress)));
+}
+
 TEST(RuleS9, SaysHowMuchIsLeft) {
   EXPECT_THAT(judge(three_in_a_row().graph,
                     [](ScheduleContext& ctx) {

@@ -18,9 +18,19 @@ struct Record {
   [[nodiscard]] bool meets(const Record& other) const {
     return rows.overlaps(other.rows) && begin < other.end && other.begin < end;
   }
-  [[nodiscard]] bool covers(const Record& other) const {
-    return rows.first <= other.rows.first && other.rows.last <= rows.last && begin <= other.begin &&
-           other.end <= end;
+  /// Later steps that follow this write need not look for the rows it covers, which are taken off
+  /// the earlier records from either end.
+  void hide(std::vector<Record>& earlier) const {
+    for (Record& other : earlier) {
+      if (other.step == step || other.begin < begin || end < other.end) continue;
+      if (!rows.overlaps(other.rows)) continue;
+      if (rows.first <= other.rows.first) {
+        other.rows.first = std::min(rows.last, other.rows.last);
+      } else if (other.rows.last <= rows.last) {
+        other.rows.last = rows.first;
+      }
+    }
+    std::erase_if(earlier, [](const Record& other) { return other.rows.count() == 0; });
   }
 };
 
@@ -185,11 +195,8 @@ class Planner {
       history.reads.push_back(touched.record);
       return;
     }
-    const auto hidden = [&](const Record& other) {
-      return other.step != touched.record.step && touched.record.covers(other);
-    };
-    std::erase_if(history.reads, hidden);
-    std::erase_if(history.writes, hidden);
+    touched.record.hide(history.reads);
+    touched.record.hide(history.writes);
     history.writes.push_back(touched.record);
   }
 

@@ -23,6 +23,17 @@ struct Use {
            rows.first <= other.rows.first && other.rows.last <= rows.last &&
            touch.begin <= other.touch.begin && other.touch.end <= touch.end;
   }
+  /// Takes off the rows of an earlier use that this one hides, from either end.
+  void trim(Use& other) const {
+    Use part = other;
+    part.rows = {std::max(rows.first, other.rows.first), std::min(rows.last, other.rows.last)};
+    if (part.rows.first >= part.rows.last || !hides(part)) return;
+    if (part.rows.first == other.rows.first) {
+      other.rows.first = part.rows.last;
+    } else if (part.rows.last == other.rows.last) {
+      other.rows.last = part.rows.first;
+    }
+  }
 };
 
 class Verifier {
@@ -111,8 +122,13 @@ class Verifier {
     }
   }
 
+  /// What later uses need not be compared with any more, since they follow this one, goes.
   void remember(const Use& use) {
-    if (use.touch.writes()) std::erase_if(reads_, [&](const Use& read) { return use.hides(read); });
+    if (use.touch.writes()) {
+      for (Use& read : reads_) use.trim(read);
+      std::erase_if(reads_, [](const Use& read) { return read.rows.count() == 0; });
+      std::erase_if(writes_, [&](const Use& write) { return use.hides(write); });
+    }
     (use.touch.writes() ? writes_ : reads_).push_back(use);
   }
 
