@@ -171,8 +171,9 @@ TEST(CompiledGraph, RefusesABatchOfLessThanNoRows) {
   EXPECT_THAT(Compiled().graph().program({.rows = -4}), RefusedBy(kBatchNotCovered));
 }
 
-TEST(CompiledGraph, RefusesABatchOfMoreBytesThanCanBeCounted) {
-  EXPECT_THAT(Compiled().graph().program({.rows = std::int64_t{1} << 62}), RefusedBy(kOutOfMemory));
+TEST(CompiledGraph, RefusesABatchOfMoreRowsThanCanBeCounted) {
+  EXPECT_THAT(Compiled().graph().program({.rows = std::int64_t{1} << 62}),
+              RefusedBy(kBatchNotCovered));
 }
 
 TEST(CompiledGraph, ReportsWhatTheVerifierFound) {

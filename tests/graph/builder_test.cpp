@@ -179,7 +179,8 @@ TEST(RuleG3, RefusesAStateThatIsSummedUp) {
   GraphBuilder builder;
   const StateId count = builder.state("count");
   builder.op({.name = "add", .effects = {{count, Access::kAccumulate}}});
-  EXPECT_THAT(builder.build(), refused(AllOf(Broke(kKindMismatch), Says("'count'"), At(kHere))));
+  EXPECT_THAT(builder.build(), refused(AllOf(Broke(kKindMismatch),
+                                             Says("'add' accumulates into a state"), At(kHere))));
 }
 
 TEST(RuleG4, RefusesAValueWithoutElements) {

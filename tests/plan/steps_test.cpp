@@ -21,7 +21,7 @@ using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::IsEmpty;
 
-/// A plan of two_branches that a test may break: left, right, then join on two microbatches.
+/// A plan of two_branches on two lanes, for a test to break: left | right, then join.
 class RuleP4 : public ::testing::Test {
  protected:
   [[nodiscard]] std::vector<Diagnostic> judge() const { return verify_steps(model_.graph, plan); }
@@ -31,7 +31,7 @@ class RuleP4 : public ::testing::Test {
   Model model_ = two_branches();
 
  protected:
-  Plan plan = make_plan(model_.graph, record(model_.graph, Branches(2, 2), Split{{4, 4}}));
+  Plan plan = make_plan(model_.graph, record(model_.graph, Branches(2), Split{{4}}));
 };
 
 auto refused(const std::string& text) {
@@ -43,12 +43,12 @@ TEST_F(RuleP4, AcceptsWhatMakePlanMakes) { EXPECT_THAT(judge(), IsEmpty()); }
 TEST_F(RuleP4, RefusesSwappedOperands) {
   const std::uint32_t first = join().operands.first;
   std::swap(plan.step_operands.at(first).value, plan.step_operands.at(first + 1).value);
-  EXPECT_THAT(judge(), refused("join on microbatch 1 has other operands than its ops"));
+  EXPECT_THAT(judge(), refused("join on microbatch 0 has other operands than its ops"));
 }
 
 TEST_F(RuleP4, RefusesAWriteAsARead) {
   plan.step_operands.at(join().operands.first).access = Access::kUpdate;
-  EXPECT_THAT(judge(), refused("join on microbatch 1 does not name its reads first"));
+  EXPECT_THAT(judge(), refused("join on microbatch 0 does not name its reads first"));
 }
 
 TEST_F(RuleP4, RefusesAnOpThatIsNotThere) {
@@ -88,7 +88,7 @@ TEST_F(RuleP4, RefusesAListThatEndsTooEarly) {
 
 TEST_F(RuleP4, RefusesAPositionThatIsWrong) {
   join().position = 0;
-  EXPECT_THAT(judge(), refused("join on microbatch 1 is not where its lane lists it"));
+  EXPECT_THAT(judge(), refused("join on microbatch 0 is not where its lane lists it"));
 }
 
 TEST_F(RuleP4, RefusesAStepThatIsListedTwice) {

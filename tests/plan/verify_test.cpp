@@ -116,14 +116,6 @@ TEST(RuleP2, RefusesAWaitForAStepThatIsNotThere) {
               ElementsAre(AllOf(Broke(kDeadlock), Says("a step that is not there"))));
 }
 
-TEST(RuleP2, RefusesAWaitForALaneThatIsNotThere) {
-  const Model model = two_layers();
-  Plan plan = plan_of(model.graph, Leapfrog(2));
-  plan.step_waits.at(0).lane = 99;
-  EXPECT_THAT(judge(model.graph, plan),
-              ElementsAre(AllOf(Broke(kDeadlock), Says("a step that is not there"))));
-}
-
 /// The last step of the plan is gone.
 Plan without_last_step(Plan plan) {
   plan.lane_steps.at(plan.steps.back().lane.index).pop_back();

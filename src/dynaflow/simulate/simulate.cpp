@@ -14,6 +14,7 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kSameMomentNs = 1e-3;
 // Factors of several neighbours multiply; beyond this the clock would leave its range.
 constexpr double kMostSlowdown = 1000;
+constexpr std::int64_t kMostNs = 1'000'000'000'000;
 
 std::int64_t op_ns(const Costs& costs, OpId op, std::int64_t rows) {
   return costs.ops[op.index].fixed_ns + costs.ops[op.index].row_ns * rows;
@@ -204,17 +205,22 @@ Diagnostic bad_costs(std::string message, std::string fix) {
 }
 
 /// What no clock could make sense of.
-std::vector<Diagnostic> verify(const Costs& costs, const Graph& graph) {
+std::vector<Diagnostic> verify(const Costs& costs, const Graph& graph, std::int64_t rows) {
   std::vector<Diagnostic> findings;
   if (costs.ops.size() != graph.ops().size()) {
     findings.push_back(bad_costs("costs of " + std::to_string(costs.ops.size()) +
                                      " ops for a graph of " + std::to_string(graph.ops().size()),
                                  "give one cost per op, in the graph's order"));
   }
-  const auto negative = [](const Costs::PerOp& op) { return op.fixed_ns < 0 || op.row_ns < 0; };
-  if (costs.step_ns < 0 || costs.handoff_ns < 0 ||
-      std::any_of(costs.ops.begin(), costs.ops.end(), negative)) {
-    findings.push_back(bad_costs("a cost is negative", "give times of zero or more"));
+  const auto absurd = [&](std::int64_t ns) { return ns < 0 || ns > kMostNs; };
+  const auto absurd_op = [&](const Costs::PerOp& op) {
+    return absurd(op.fixed_ns) || op.row_ns < 0 ||
+           op.row_ns > kMostNs / std::max<std::int64_t>(rows, 1);
+  };
+  if (absurd(costs.step_ns) || absurd(costs.handoff_ns) ||
+      std::ranges::any_of(costs.ops, absurd_op)) {
+    findings.push_back(bad_costs("a cost is negative, or over 1,000 s for this batch",
+                                 "give times from zero up, in nanoseconds"));
   }
   for (const auto& row : costs.slowdown) {
     for (const double factor : row) {
@@ -230,7 +236,8 @@ std::vector<Diagnostic> verify(const Costs& costs, const Graph& graph) {
 
 Result<Simulation> simulate(const Graph& graph, const Plan& plan, const Buffers& buffers,
                             const Placement& placement, const Costs& costs) {
-  if (auto well = all_well(verify(costs, graph)); !well) return Unexpected(well.error());
+  if (auto well = all_well(verify(costs, graph, placement.row_starts.back())); !well)
+    return Unexpected(well.error());
   const auto hb = HappensBefore::of(plan, graph);
   if (!hb) return Unexpected(hb.error());
   return Simulation{make_timeline(graph, plan, placement, costs),
