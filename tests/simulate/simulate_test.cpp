@@ -198,6 +198,8 @@ TEST(Simulate, GivesAChainTheClassOfItsCostliestOp) {
   Plan chain = plan_of({{{}}});
   chain.step_ops = {{0}, {1}};
   chain.steps[0].ops = {0, 2};
+  chain.replacements.push_back({.name = "fused"});
+  chain.steps[0].replacement = 0;
   const auto result = simulate(graph_of(sketch), chain, Buffers{{}, {}, {}, {0}, {}},
                                placement_of(sketch), costs_of(sketch));
   EXPECT_EQ(result.value().timeline.spans[0].cost, CostClass::kMemory);

@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "dynaflow/plan/verify.h"
+
 namespace dynaflow {
 namespace {
 
@@ -238,6 +240,7 @@ Result<Simulation> simulate(const Graph& graph, const Plan& plan, const Buffers&
                             const Placement& placement, const Costs& costs) {
   if (auto well = all_well(verify(costs, graph, placement.row_starts.back())); !well)
     return Unexpected(well.error());
+  if (auto well = all_well(verify_steps(graph, plan)); !well) return Unexpected(well.error());
   const auto hb = HappensBefore::of(plan, graph);
   if (!hb) return Unexpected(hb.error());
   return Simulation{make_timeline(graph, plan, placement, costs),

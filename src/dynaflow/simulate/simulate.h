@@ -31,8 +31,8 @@ struct Simulation {
 };
 
 /// Runs the plan on a virtual clock. A pure function: equal arguments, equal results.
-/// P2 deadlock if the plan cannot finish; R8 bad-costs if the costs fit no clock or another
-/// graph.
+/// P4 bad-step or P2 deadlock if the plan cannot run; R8 bad-costs if the costs fit no clock or
+/// another graph.
 [[nodiscard]] Result<Simulation> simulate(const Graph& graph, const Plan& plan,
                                           const Buffers& buffers, const Placement& placement,
                                           const Costs& costs);
