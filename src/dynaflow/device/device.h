@@ -112,8 +112,8 @@ class Device {
                                                    const WatchOptions& watch) = 0;
 
   /// Whether the calling thread is inside a step of this device, or inside its on_stall: whoever
-  /// would wait for the device must ask first. Never blocks. It looks at this thread only: runs that
-  /// come back over another device's worker lane are not seen, and end in a stall.
+  /// would wait for the device must ask first. Never blocks. It looks at this thread only: runs
+  /// that come back over another device's worker lane are not seen, and end in a stall.
   [[nodiscard]] virtual bool is_running_here() const = 0;
 
   /// Ends the launch in progress, if any, with R3 cancelled; safe from any thread, including from
