@@ -80,7 +80,7 @@ $(VENV): requirements-dev.txt | packages-test
 
 .PHONY: format-check
 format-check: setup
-	clang-format-19 --dry-run -Werror $(CPP_FILES)
+	@clang-format-19 --dry-run -Werror $(CPP_FILES)
 	.venv/bin/ruff format --check $(PYTHON_FOLDERS)
 
 .PHONY: lint-python

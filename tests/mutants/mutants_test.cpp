@@ -11,16 +11,13 @@
 #include "mutants/oracle.h"
 #include "support/random_graph.h"
 #include "support/random_strategy.h"
+#include "support/sanitized.h"
 
 namespace dynaflow::testing {
 namespace {
 
 constexpr std::size_t kMostSteps = 12;
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(DYNAFLOW_SANITIZED)
-constexpr std::uint64_t kMutants = 1500;
-#else
-constexpr std::uint64_t kMutants = 20000;
-#endif
+constexpr std::uint64_t kMutants = kSanitized ? 5000 : 20000;
 
 enum class Spoil : std::uint8_t {
   kNothing,

@@ -10,6 +10,7 @@
 #include "support/queue_device.h"
 #include "support/random_graph.h"
 #include "support/random_strategy.h"
+#include "support/sanitized.h"
 
 namespace dynaflow::testing {
 namespace {
@@ -19,17 +20,7 @@ std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::uint64_t kCases = 1500;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr std::uint64_t kCases = 1500;
-#else
-constexpr std::uint64_t kCases = 10000;
-#endif
-#else
-constexpr std::uint64_t kCases = 10000;
-#endif
+constexpr std::uint64_t kCases = kSanitized ? 1500 : 10000;
 
 struct Tally {
   std::uint64_t cases = 0, steps = 0, waits = 0, merged = 0, replaced = 0, empty = 0;
