@@ -17,17 +17,18 @@ StageTimes time_stages(const Graph& graph, const OpScheduler& scheduler, const S
   times[1] = seconds_of([&] { DYNAFLOW_CHECK(verify(graph, schedule).empty()); });
   Plan plan;
   times[2] = seconds_of([&] { plan = make_plan(graph, schedule); });
-  HappensBefore hb;
+  std::optional<HappensBefore> hb;
   times[3] = seconds_of([&] {
+    DYNAFLOW_CHECK(verify_steps(graph, plan).empty());
     hb = HappensBefore::of(plan, graph).value();
-    DYNAFLOW_CHECK(verify(graph, plan, hb).empty());
+    DYNAFLOW_CHECK(verify(graph, plan, *hb).empty());
   });
   Buffers buffers;
-  times[4] = seconds_of([&] { buffers = make_buffers(graph, plan, hb); });
+  times[4] = seconds_of([&] { buffers = make_buffers(graph, plan, *hb); });
   Placement placement;
   times[5] = seconds_of([&] { make_placement(graph, plan, buffers, split, placement); });
   times[6] = seconds_of([&] {
-    const PlacementVerifier verifier(graph, plan, buffers, hb);
+    const PlacementVerifier verifier(graph, plan, buffers, *hb);
     DYNAFLOW_CHECK(verifier.verify(placement).empty());
   });
   return times;
