@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "dynaflow/base/check.h"
 #include "dynaflow/dynaflow.h"
 #include "support/decoder.h"
 #include "support/report.h"
