@@ -6,8 +6,10 @@
 namespace dynaflow {
 namespace {
 
-/// Beyond this many conflicts per buffer, finding and packing by pairs costs more than it saves.
+/// Beyond this many conflicts per buffer, and in all, finding and packing by pairs costs more time
+/// than it saves memory.
 constexpr std::size_t kPairsPerBuffer = 256;
+constexpr std::size_t kFewPairs = std::size_t{1} << 21;
 constexpr std::uint32_t kRarely = 64;
 
 /// When a buffer is in use, as counts per lane: all its steps start knowing at least `begin`, and
@@ -153,7 +155,7 @@ class Maker {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
     buffers_.retired.assign(buffers_.arena.size(),
                             static_cast<std::uint32_t>(buffers_.arena.size()));
-    const std::size_t most_pairs = kPairsPerBuffer * buffers_.arena.size();
+    const std::size_t most_pairs = std::max(kFewPairs, kPairsPerBuffer * buffers_.arena.size());
     std::uint32_t next = 0;
     for (const StepId id : hb_.order()) {
       const Step& step = plan_.steps[id.index];
