@@ -44,12 +44,12 @@ class SpelledStrategy final : public OpScheduler {
       std::vector<ReadyOp> chosen;
       const std::uint8_t how = bytes_.next();
       for (int i = 0; i < 1 + how % 4; ++i) chosen.push_back(seen[choose(seen.size())]);
+      if ((how & 64) != 0 && !ctx.get_ready_ops(Microbatch{bytes_.next()}).empty()) {
+        chosen = {seen.back()};
+      }
       ExecuteOptions options{.lane = lanes[bytes_.below(lanes.size())]};
       if ((how & 16) != 0) options.after.push_back(steps[bytes_.below(steps.size())]);
       if ((how & 32) != 0) options.replace_func = replacement(chosen);
-      if ((how & 64) != 0)
-        chosen = {ctx.get_ready_ops(Microbatch{bytes_.next()}).size() > 1 ? seen.back()
-                                                                          : chosen[0]};
       steps.push_back(ctx.execute(chosen, std::move(options)));
     }
     while (ctx.unfinished()) ctx.execute(ctx.get_ready_ops().at(0), {.lane = lanes[0]});
