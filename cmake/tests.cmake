@@ -13,7 +13,7 @@ else()
 endif()
 target_include_directories(dynaflow_test_support ${scope} ${PROJECT_SOURCE_DIR}/tests)
 target_link_libraries(dynaflow_test_support
-  ${scope} dynaflow::dynaflow nlohmann_json::nlohmann_json GTest::gmock)
+  ${scope} dynaflow_import dynaflow::dynaflow nlohmann_json::nlohmann_json GTest::gmock)
 
 file(GLOB rooms CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/tests/*)
 foreach(room IN LISTS rooms)

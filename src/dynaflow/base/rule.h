@@ -10,6 +10,9 @@ struct Rule {
   std::string_view name;
 };
 
+// A capture: a model as its framework handed it over.
+inline constexpr Rule kBadCapture{"C1", "bad-capture"};
+
 // A graph: what an op may say about the values it touches.
 inline constexpr Rule kUnknownOperand{"G1", "unknown-operand"};
 inline constexpr Rule kReadBeforeWrite{"G2", "read-before-write"};
