@@ -1,0 +1,65 @@
+"""Where a call comes from: modules, functions, the user's marks and the line of source."""
+
+import re
+from pathlib import PurePath
+from typing import NamedTuple
+
+from torch import fx
+
+_ROOT = re.compile(r"^[LG]\['\w+'\]\.?")
+_REPEATED = re.compile(r"@\d+")
+_FRAME = re.compile(r'File "([^"]+)", line (\d+)')
+_SUBSCRIPT = re.compile(r"\[['\"]?([^\]'\"]+)['\"]?\]")
+
+
+class Provenance(NamedTuple):
+    """What a Capture says about the origin of one call."""
+
+    modules: list[list[str]]
+    functions: list[str]
+    marks: list[dict[str, object]]
+    line: str
+
+
+def provenance(node: fx.Node) -> Provenance:
+    """The origin of `node`, from the metadata that Dynamo and AOTAutograd left on it."""
+    return Provenance(_modules(node), _functions(node), _marks(node), _line(node))
+
+
+def module_path(path: str) -> str:
+    """A plain module path: ``L['self'].layers[0].mlp@2`` is ``layers.0.mlp``.
+
+    >>> module_path("L['self'].layers.0.mlp@2")
+    'layers.0.mlp'
+    """
+    plain = _REPEATED.sub("", _ROOT.sub("", path))
+    plain = re.sub(r"\._(modules|parameters|buffers)\b|^_(modules|parameters|buffers)\b", "", plain)
+    return _SUBSCRIPT.sub(r".\1", plain).strip(".")
+
+
+def _modules(node: fx.Node) -> list[list[str]]:
+    """Modules around the call, outermost first; the root itself is left out."""
+    stack = node.meta.get("nn_module_stack") or node.meta.get("fwd_nn_module_stack") or {}
+    pairs = ((module_path(path), _name(kind)) for path, kind in stack.values())
+    return [[path, kind] for path, kind in pairs if path]
+
+
+def _functions(node: fx.Node) -> list[str]:
+    stack = node.meta.get("source_fn_stack") or node.meta.get("fwd_source_fn_stack") or []
+    return [_name(function) for _, function in stack]
+
+
+def _marks(node: fx.Node) -> list[dict[str, object]]:
+    pairs = (node.meta.get("custom") or {}).get("dynaflow", ())
+    return [{"name": name, "tags": list(tags)} for name, tags in pairs]
+
+
+def _line(node: fx.Node) -> str:
+    frames = _FRAME.findall(node.meta.get("stack_trace") or "")
+    return f"{PurePath(frames[-1][0]).name}:{frames[-1][1]}" if frames else ""
+
+
+def _name(thing: object) -> str:
+    """The plain name of a class or function, which Dynamo sometimes gives as a string."""
+    name = thing if isinstance(thing, str) else getattr(thing, "__name__", type(thing).__name__)
+    return name.rpartition(".")[2]
