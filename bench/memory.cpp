@@ -37,7 +37,7 @@ void bench_graph(Report& report, const std::string& name, const std::shared_ptr<
                  const Case& of) {
   const auto placed = make_placed_plan(graph, *of.scheduler, of.split).value();
   Placement placement;
-  DYNAFLOW_CHECK(placed->place(of.split, placement).has_value());
+  DYNAFLOW_CHECK(placed->place(of.split, {}, placement).has_value());
   const auto arena = static_cast<double>(placement.arena_bytes);
   const auto bound = static_cast<double>(
       must_be_live(*graph, placed->plan(), placed->buffers(), placement, placed->happens_before()));

@@ -55,7 +55,7 @@ int main() {
   // here, buffers for one size. Other sizes take the same plan and another placement.
   const auto placed = PlacedPlan::make(graph, plan).value();
   Placement placement;
-  expect(placed->place(split, placement).has_value(), "the placement breaks no rule");
+  expect(placed->place(split, {}, placement).has_value(), "the placement breaks no rule");
   std::printf("%s", to_string(placement, placed->buffers(), *graph).c_str());
   expect(placement.arena_bytes == 3 * 1024, "four buffers in three: r.1 is where a.0 was");
 }

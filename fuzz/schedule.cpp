@@ -107,10 +107,10 @@ void try_one(const std::uint8_t* data, std::size_t size) {
     return;
   }
   static CpuDevice device;
-  auto program = Program::make(*placed, device, split);
+  auto program = Program::make(*placed, device, split, made.symbols);
   require(program.has_value(), "a verified plan could not be bound");
   const Outcome expected = reference_run(made, rows, 1);
-  Outcome got{MemoryImage(made.graph, rows, 1),
+  Outcome got{MemoryImage(made, rows, 1),
               World(made.graph.states().size(), made.graph.ops().size(), rows)};
   made.world->world = &got.world;
   require(program->run(got.memory.bindings(made.graph)).has_value(), "a verified program failed");

@@ -86,25 +86,25 @@ Result<std::shared_ptr<Program>> CompiledGraph::find_program(const Batch& batch)
   }
   const std::scoped_lock lock(mutex_);
   const Planning planning(planning_);
-  const auto found = split(batch);
+  const auto found = sizes(batch);
   if (!found) return Unexpected(found.error());
-  const Split* parts = *found;
-  if (auto* known = programs_.find(*parts)) return *known;
-  auto placed = plan(*parts);
+  const ProgramSizes& wanted = **found;
+  if (auto* known = programs_.find(wanted)) return *known;
+  auto placed = plan(wanted.split);
   if (!placed) return Unexpected(placed.error());
   ++bindings_;
-  auto made = Program::make(std::move(*placed), arena_, *parts);
+  auto made = Program::make(std::move(*placed), arena_, wanted.split, wanted.symbols);
   if (!made) return Unexpected(made.error());
-  return programs_.put(*parts, std::make_shared<Program>(std::move(*made)));
+  return programs_.put(wanted, std::make_shared<Program>(std::move(*made)));
 }
 
-Result<const Split*> CompiledGraph::split(const Batch& batch) {
-  if (const Split* known = splits_.find(batch)) return known;
+Result<const ProgramSizes*> CompiledGraph::sizes(const Batch& batch) {
+  if (const ProgramSizes* known = splits_.find(batch)) return known;
   ++splits_made_;
   auto parts = call_split(*scheduler_, batch);
   if (!parts) return Unexpected(parts.error());
   if (auto well = all_well(verify(batch, *parts)); !well) return Unexpected(well.error());
-  return &splits_.put(batch, std::move(*parts));
+  return &splits_.put(batch, {std::move(*parts), batch.symbols});
 }
 
 Result<std::shared_ptr<const PlacedPlan>> CompiledGraph::plan(const Split& parts) {

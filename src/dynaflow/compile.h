@@ -6,6 +6,7 @@
 #include <mutex>
 #include <span>
 #include <thread>
+#include <vector>
 
 #include "dynaflow/base/lru_cache.h"
 #include "dynaflow/runtime/program.h"
@@ -25,6 +26,14 @@ struct CompileStats {
   std::uint64_t splits = 0;
   std::uint64_t recordings = 0;
   std::uint64_t bindings = 0;
+};
+
+/// What one Program is bound to.
+struct ProgramSizes {
+  Split split;
+  std::vector<std::int64_t> symbols;
+
+  friend auto operator<=>(const ProgramSizes&, const ProgramSizes&) = default;
 };
 
 /// Graph -> Schedule -> Plan, each verified: all that does not depend on sizes.
@@ -50,7 +59,7 @@ class CompiledGraph {
   [[nodiscard]] CompileStats stats() const;
 
  private:
-  [[nodiscard]] Result<const Split*> split(const Batch& batch);
+  [[nodiscard]] Result<const ProgramSizes*> sizes(const Batch& batch);
   [[nodiscard]] Result<std::shared_ptr<const PlacedPlan>> plan(const Split& split);
   [[nodiscard]] Result<std::shared_ptr<Program>> find_program(const Batch& batch);
 
@@ -61,9 +70,9 @@ class CompiledGraph {
 
   std::atomic<std::thread::id> planning_;  ///< who holds mutex_, for re-entry from a strategy
   std::mutex mutex_;                       ///< guards what follows
-  LruCache<Batch, Split> splits_;
+  LruCache<Batch, ProgramSizes> splits_;
   std::deque<std::shared_ptr<const PlacedPlan>> plans_;  ///< newest first
-  LruCache<Split, std::shared_ptr<Program>> programs_;
+  LruCache<ProgramSizes, std::shared_ptr<Program>> programs_;
 
   std::atomic<std::uint64_t> splits_made_{0};
   std::atomic<std::uint64_t> recordings_{0};

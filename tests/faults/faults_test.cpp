@@ -35,7 +35,7 @@ struct Prepared {
         program(Program::make(
                     make_placed_plan(std::make_shared<const Graph>(made.graph), strategy, split)
                         .value(),
-                    device, split)
+                    device, split, made.symbols)
                     .value()),
         expected(reference_run(made, rows, seed)) {}
 
@@ -44,7 +44,7 @@ struct Prepared {
     return program.run(got.memory.bindings(made.graph), options);
   }
   [[nodiscard]] Outcome fresh() const {
-    return {MemoryImage(made.graph, rows, seed),
+    return {MemoryImage(made, rows, seed),
             World(made.graph.states().size(), made.graph.ops().size(), rows)};
   }
   void expect_right() {

@@ -24,12 +24,13 @@ enum class Spoil : std::uint8_t {
   kWaitDropped,
   kStepsSwapped,
   kViewShifted,
-  kBufferShifted
+  kBufferShifted,
+  kBlocksMoved,
 };
 
 const char* name_of(Spoil spoil) {
-  constexpr const char* kNames[] = {"nothing", "wait dropped", "steps swapped", "view shifted",
-                                    "buffer shifted"};
+  constexpr const char* kNames[] = {"nothing",      "wait dropped",   "steps swapped",
+                                    "view shifted", "buffer shifted", "blocks moved"};
   return kNames[static_cast<std::size_t>(spoil)];
 }
 
@@ -89,6 +90,18 @@ bool spoil(Spoil how, const Graph& graph, const Buffers& buffers, Mutant& mutant
                     std::to_string(shift);
       return true;
     }
+    case Spoil::kBlocksMoved: {
+      std::vector<std::size_t> inside;
+      for (std::size_t i = 0; i < mutant.plan.step_operands.size(); ++i) {
+        const StorageId storage = graph.value(mutant.plan.step_operands[i].value).storage;
+        if (mutant.placement.storages[storage.index].blocks > 1) inside.push_back(i);
+      }
+      if (inside.empty()) return false;
+      const auto at = inside[static_cast<std::size_t>(
+          pick(random, 0, static_cast<std::int64_t>(inside.size()) - 1))];
+      mutant.placement.views[at].block_stride += some_shift(random);
+      return true;
+    }
     case Spoil::kBufferShifted: {
       if (buffers.arena.empty()) return false;
       const auto at =
@@ -131,10 +144,10 @@ TEST(Mutants, AreRefusedExactlyWhenSomeOrderGoesWrong) {
     const PlacedPlan& valid = **placed;
     if (valid.plan().steps.size() > kMostSteps || valid.plan().step_operands.empty()) continue;
     Placement placement;
-    ASSERT_TRUE(valid.place(split, placement).has_value());
+    ASSERT_TRUE(valid.place(split, made.symbols, placement).has_value());
     const Outcome expected = reference_run(made, batch.rows, seed);
-    for (int variant = 0; variant < 9; ++variant) {
-      const auto how = variant == 0 ? Spoil::kNothing : static_cast<Spoil>(1 + variant % 4);
+    for (int variant = 0; variant < 11; ++variant) {
+      const auto how = variant == 0 ? Spoil::kNothing : static_cast<Spoil>(1 + variant % 5);
       Mutant mutant{valid.plan(), placement, ""};
       if (!spoil(how, made.graph, valid.buffers(), mutant, random)) continue;
       const auto findings = verifiers_say(made.graph, valid.buffers(), mutant);

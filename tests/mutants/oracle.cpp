@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "support/mixing_kernel.h"
+
 namespace dynaflow::testing {
 namespace {
 
@@ -31,7 +33,7 @@ class Oracle {
         rows_(rows),
         seed_(seed),
         expected_(expected) {
-    for (const Step& step : plan_.steps) footprints_.push_back(footprint(step));
+    for (std::size_t i = 0; i < plan_.steps.size(); ++i) footprints_.push_back(footprint(i));
   }
 
   Judgement run() {
@@ -52,13 +54,27 @@ class Oracle {
     return storage.memory == Memory::kArena ? 0 : 1 + index;
   }
 
-  [[nodiscard]] Footprint footprint(const Step& step) const {
+  [[nodiscard]] Footprint footprint(std::size_t index) const {
+    const Step& step = plan_.steps[index];
     Footprint print;
+    add_scratch(index, print);
     for (std::uint32_t i = 0; i < step.operands.count; ++i) add_operand(step, i, print);
     for (const OpId op : plan_.ops(step)) {
       for (const Effect& effect : graph_.op(op).effects) add_effect(step, effect, print);
     }
     return print;
+  }
+
+  /// Bytes of the arena that mean something to this step only.
+  void add_scratch(std::size_t step, Footprint& print) const {
+    const BufferId buffer = buffers_.scratch[step];
+    if (!buffer.valid()) return;
+    const auto nobodys = static_cast<std::uint32_t>(graph_.resource_count() + 1 + step);
+    for (std::int64_t b = 0; b < placement_.sizes[buffer.index]; ++b) {
+      const std::int64_t address = placement_.offsets[buffer.index] + b;
+      if (address < 0 || address >= placement_.arena_bytes) print.out_of_bounds = true;
+      note(print, Access::kWrite, {0, address}, {nobodys, b});
+    }
   }
 
   void add_operand(const Step& step, std::uint32_t operand, Footprint& print) const {
@@ -77,13 +93,17 @@ class Oracle {
     const std::uint32_t buffer = buffers_.of_operand[at].index;
     const std::int64_t limit =
         storage.memory == Memory::kArena ? placement_.arena_bytes : placement_.sizes[buffer];
-    for (std::int64_t row = 0; row < placement_.views[at].rows; ++row) {
-      for (std::int64_t b = 0; b < value.type.bytes(); ++b) {
-        const std::int64_t address =
-            placement_.offsets[buffer] + placement_.views[at].offset + row * storage.row_bytes + b;
+    const PlacedView& view = placement_.views[at];
+    const std::int64_t row_bytes = storage.row_bytes.evaluate(random_.symbols);
+    const std::int64_t blocks = storage.blocks.evaluate(random_.symbols);
+    for (std::int64_t row = 0; row < view.rows; ++row) {
+      for (std::int64_t b = 0; b < value.type.bytes().evaluate(random_.symbols); ++b) {
+        const std::int64_t in_block = row_bytes / blocks;
+        const std::int64_t address = placement_.offsets[buffer] + view.offset + row * in_block +
+                                     b / in_block * view.block_stride + b % in_block;
         if (address < 0 || address >= limit) print.out_of_bounds = true;
         note(print, access, {space(storage), address},
-             {value.storage.index, (first + row) * storage.row_bytes + value.offset + b});
+             {value.storage.index, (first + row) * row_bytes + value.offset + b});
       }
     }
   }
@@ -194,7 +214,7 @@ class Oracle {
 
   void execute() {
     ++orders_;
-    Outcome got{MemoryImage(graph_, rows_, seed_),
+    Outcome got{MemoryImage(random_, rows_, seed_),
                 World(graph_.states().size(), graph_.ops().size(), rows_)};
     random_.world->world = &got.world;
     std::vector<std::uint64_t> arena(static_cast<std::size_t>(placement_.arena_bytes / 8));
@@ -219,7 +239,7 @@ class Oracle {
       view = {nullptr,
               1,
               0,
-              value.type.elements,
+              value.type.elements.evaluate(random_.symbols),
               value.type.dtype,
               operand.access == Access::kAccumulate ? PartialSum::kAdd : PartialSum::kStart};
       buffer_of_view_[&view] = buffer;
@@ -234,12 +254,27 @@ class Oracle {
       view.data = reinterpret_cast<std::byte*>(words.data()) + placement_.offsets[buffer] +
                   placement_.views[at].offset;
       view.rows = placement_.views[at].rows;
-      view.row_stride = storage.row_bytes;
+      view.blocks = storage.blocks.evaluate(random_.symbols);
+      view.row_stride =
+          storage.row_bytes.evaluate(random_.symbols) / std::max<std::int64_t>(view.blocks, 1);
+      view.block_stride = placement_.views[at].block_stride;
     }
-    const Kernel& kernel = step.replacement == kNoReplacement
-                               ? graph_.op(plan_.ops(step).front()).kernel
-                               : plan_.replacements[step.replacement].kernel;
-    kernel({views, step.reads, placement_.rows(step.microbatches), &heap});
+    KernelArgs args{.views = views,
+                    .reads = step.reads,
+                    .rows = placement_.rows(step.microbatches),
+                    .memory = &heap,
+                    .symbols = random_.symbols};
+    const BufferId scratch = buffers_.scratch[static_cast<std::size_t>(&step - plan_.steps.data())];
+    if (scratch.valid()) {
+      args.scratch = {
+          reinterpret_cast<std::byte*>(arena.data()) + placement_.offsets[scratch.index],
+          static_cast<std::size_t>(placement_.sizes[scratch.index])};
+    }
+    if (step.replacement == kNoReplacement) {
+      run_op(graph_.op(plan_.ops(step).front()), args);
+    } else {
+      plan_.replacements[step.replacement].kernel(args);
+    }
   }
 
   const Graph& graph_;

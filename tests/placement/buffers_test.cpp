@@ -28,7 +28,7 @@ TEST(RuleM1, RefusesAnOperandInTheBufferOfAnotherStorage) {
   Buffers buffers = make_buffers(graph, plan, hb);
   const std::uint32_t first = plan.steps.back().operands.first;
   buffers.of_operand.at(first + 1) = buffers.of_operand.at(first);
-  const Placement placement = make_placement(graph, plan, buffers, split);
+  const Placement placement = make_placement(graph, plan, buffers, split).value();
   EXPECT_THAT(PlacementVerifier(graph, plan, buffers, hb).verify(placement),
               Contains(Broke(kLiveOverlap)));
 }
@@ -70,7 +70,7 @@ class ManyChains : public ::testing::Test {
     }
     graph_ = std::make_shared<const Graph>(builder.build().value());
     placed_ = make_placed_plan(graph_, Branches(8, 8), split_).value();
-    EXPECT_THAT(placed_->place(split_, placement_), Works());
+    EXPECT_THAT(placed_->place(split_, {}, placement_), Works());
   }
 
   /// One op after the other; gives what the last one writes.

@@ -18,7 +18,7 @@ std::vector<Hazard> hazards_of(const Graph& graph, const OpScheduler& strategy,
   const auto placed =
       make_placed_plan(std::make_shared<const Graph>(graph), strategy, split).value();
   Placement placement;
-  EXPECT_TRUE(placed->place(split, placement).has_value());
+  EXPECT_TRUE(placed->place(split, {}, placement).has_value());
   return find_hazards(graph, placed->plan(), placed->buffers(), placement,
                       placed->happens_before());
 }

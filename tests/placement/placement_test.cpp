@@ -26,7 +26,7 @@ class Placed {
   Placed(const Graph& graph, const OpScheduler& strategy, Split split)
       : split_(std::move(split)),
         plan_(make_placed_plan(std::make_shared<const Graph>(graph), strategy, split_).value()) {
-    EXPECT_THAT(plan_->place(split_, placement), Works());
+    EXPECT_THAT(plan_->place(split_, {}, placement), Works());
   }
 
   [[nodiscard]] const Buffers& buffers() const { return plan_->buffers(); }

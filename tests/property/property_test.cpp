@@ -24,6 +24,7 @@ constexpr std::uint64_t kCases = kSanitized ? 1500 : 10000;
 
 struct Tally {
   std::uint64_t cases = 0, steps = 0, waits = 0, merged = 0, replaced = 0, empty = 0;
+  std::uint64_t symbolic = 0, inside = 0, bodies = 0;
 };
 
 Costs some_costs(const Graph& graph, Random& random) {
@@ -41,20 +42,31 @@ class RandomCases : public ::testing::Test {
   void run(std::uint64_t seed, Device& device) {
     SCOPED_TRACE("replay with DYNAFLOW_SEED=" + std::to_string(seed));
     Random random(seed);
-    const RandomGraph made = random_graph(random, static_cast<int>(pick(random, 2, 14)));
+    RandomGraph made = random_graph(random, static_cast<int>(pick(random, 2, 14)));
     const Batch batch{.rows = pick(random, 0, 14)};
     const auto shared = std::make_shared<const Graph>(made.graph);
     const RandomStrategy on_shared(*shared, seed);
     const Split split = on_shared.split(batch);
     const auto placed = make_placed_plan(shared, on_shared, split);
     ASSERT_TRUE(placed.has_value()) << to_string(placed.error());
-    auto program = Program::make(*placed, device, split);
+    auto program = Program::make(*placed, device, split, made.symbols);
     ASSERT_TRUE(program.has_value()) << to_string(program.error());
-    expect_no_race(*program, random);
-    const Outcome expected = reference_run(made, batch.rows, seed);
-    for (int again = 0; again < 2; ++again)
-      expect_equal(made, *program, batch.rows, seed, expected);
-    count(program->plan(), split);
+    expect_right(made, *program, batch.rows, seed);
+    if (!made.symbols.empty()) {  // the same plan for other sizes
+      made.symbols = some_symbols(made.graph, random);
+      const auto bound = program->rebind(split, made.symbols);
+      ASSERT_TRUE(bound.has_value()) << to_string(bound.error());
+      expect_right(made, *program, batch.rows, seed);
+    }
+    count(program->plan(), split, made.graph);
+  }
+
+  static void expect_right(const RandomGraph& made, Program& program, std::int64_t rows,
+                           std::uint64_t seed) {
+    Random random(seed);
+    expect_no_race(program, random);
+    const Outcome expected = reference_run(made, rows, seed);
+    for (int again = 0; again < 2; ++again) expect_equal(made, program, rows, seed, expected);
   }
 
   static void expect_no_race(const Program& program, Random& random) {
@@ -70,7 +82,7 @@ class RandomCases : public ::testing::Test {
   static void expect_equal(const RandomGraph& made, Program& program, std::int64_t rows,
                            std::uint64_t seed, const Outcome& expected) {
     const Graph& graph = program.placed_plan().graph();
-    Outcome got{MemoryImage(graph, rows, seed),
+    Outcome got{MemoryImage(made, rows, seed),
                 World(graph.states().size(), graph.ops().size(), rows)};
     made.world->world = &got.world;
     const auto stats = program.run(got.memory.bindings(graph));
@@ -79,13 +91,16 @@ class RandomCases : public ::testing::Test {
     EXPECT_TRUE(got.memory == expected.memory);
   }
 
-  void count(const Plan& plan, const Split& split) {
+  void count(const Plan& plan, const Split& split, const Graph& graph) {
     ++tally_.cases;
+    tally_.symbolic += graph.symbols().empty() ? 0 : 1;
+    for (const Storage& storage : graph.storages()) tally_.inside += storage.blocks != 1 ? 1 : 0;
     tally_.steps += plan.steps.size();
     tally_.waits += plan.step_waits.size();
     for (const Step& step : plan.steps) {
       if (step.microbatches.count() > 1) ++tally_.merged;
       if (step.replacement != kNoReplacement) ++tally_.replaced;
+      if (body_of(graph, plan, step) != nullptr) ++tally_.bodies;
     }
     for (const std::int64_t size : split.sizes) tally_.empty += size == 0 ? 1 : 0;
   }
@@ -103,6 +118,10 @@ class RandomCases : public ::testing::Test {
         static_cast<unsigned long long>(tally_.replaced),
         static_cast<unsigned long long>(tally_.waits),
         static_cast<unsigned long long>(tally_.empty));
+    std::printf("  %llu with symbols, %llu values with the batch inside, %llu bodies\n",
+                static_cast<unsigned long long>(tally_.symbolic),
+                static_cast<unsigned long long>(tally_.inside),
+                static_cast<unsigned long long>(tally_.bodies));
   }
 
   Tally tally_;

@@ -51,7 +51,7 @@ Plan without_waits(Plan plan) {
 Simulation run(const Graph& graph, const Plan& plan) {
   const HappensBefore hb = HappensBefore::of(plan, graph).value();
   const Buffers buffers = make_buffers(graph, plan, hb);
-  const Placement placement = make_placement(graph, plan, buffers, Split{{8}});
+  const Placement placement = make_placement(graph, plan, buffers, Split{{8}}).value();
   Costs costs;
   costs.ops = {{100, 0}, {100, 0}};
   return simulate(graph, plan, buffers, placement, costs).value();

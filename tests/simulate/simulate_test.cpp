@@ -200,8 +200,8 @@ TEST(Simulate, GivesAChainTheClassOfItsCostliestOp) {
   chain.steps[0].ops = {0, 2};
   chain.replacements.push_back({.name = "fused"});
   chain.steps[0].replacement = 0;
-  const auto result = simulate(graph_of(sketch), chain, Buffers{{}, {}, {}, {0}, {}},
-                               placement_of(sketch), costs_of(sketch));
+  const auto result =
+      simulate(graph_of(sketch), chain, no_buffers(chain), placement_of(sketch), costs_of(sketch));
   EXPECT_EQ(result.value().timeline.spans[0].cost, CostClass::kMemory);
   EXPECT_EQ(result.value().timeline.total_ns, 100);
 }

@@ -92,9 +92,16 @@ inline Costs costs_of(const Sketch& sketch) {
   return costs;
 }
 
+inline Buffers no_buffers(const Plan& plan) {
+  Buffers buffers;
+  buffers.scratch.resize(plan.steps.size());
+  buffers.conflict_starts = {0};
+  return buffers;
+}
+
 inline Result<Simulation> try_run(const Sketch& sketch) {
-  return simulate(graph_of(sketch), plan_of(sketch), Buffers{{}, {}, {}, {0}, {}},
-                  placement_of(sketch), costs_of(sketch));
+  const Plan plan = plan_of(sketch);
+  return simulate(graph_of(sketch), plan, no_buffers(plan), placement_of(sketch), costs_of(sketch));
 }
 
 inline Timeline run(const Sketch& sketch) { return try_run(sketch).value().timeline; }

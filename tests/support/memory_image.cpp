@@ -2,11 +2,14 @@
 
 #include <deque>
 
+#include "support/mixing_kernel.h"
+
 namespace dynaflow::testing {
 namespace {
 
-std::size_t words_of(const Storage& storage, std::int64_t rows) {
-  return static_cast<std::size_t>(storage.row_bytes / 8 * (storage.has_rows() ? rows : 1));
+std::size_t words_of(const RandomGraph& random, const Storage& storage, std::int64_t rows) {
+  const std::int64_t words = storage.row_bytes.evaluate(random.symbols) / 8;
+  return static_cast<std::size_t>(words * (storage.has_rows() ? rows : 1));
 }
 
 bool callers(const Storage& storage) {
@@ -30,11 +33,23 @@ class Heap final : public UnplacedMemory {
 
 }  // namespace
 
-MemoryImage::MemoryImage(const Graph& graph, std::int64_t rows, std::uint64_t seed) {
-  for (const Storage& storage : graph.storages()) {
+View view_of_rows(const Graph& graph, const Value& value, std::byte* memory, std::int64_t rows,
+                  std::span<const std::int64_t> symbols) {
+  const Storage& storage = graph.storage(value.storage);
+  View view{memory + value.offset, rows, storage.row_bytes.evaluate(symbols),
+            value.type.elements.evaluate(symbols), value.type.dtype};
+  view.blocks = storage.blocks.evaluate(symbols);
+  if (view.blocks == 1) return view;
+  view.row_stride = view.blocks == 0 ? 0 : view.row_stride / view.blocks;
+  view.block_stride = rows * view.row_stride;
+  return view;
+}
+
+MemoryImage::MemoryImage(const RandomGraph& random, std::int64_t rows, std::uint64_t seed) {
+  for (const Storage& storage : random.graph.storages()) {
     auto& image = words.emplace_back();
     if (!callers(storage)) continue;
-    image.resize(words_of(storage, rows));
+    image.resize(words_of(random, storage, rows));
     for (std::uint64_t& word : image) word = seed = mix(seed, 19);
   }
 }
@@ -49,7 +64,7 @@ std::vector<Binding> MemoryImage::bindings(const Graph& graph) {
 
 Outcome reference_run(const RandomGraph& random, std::int64_t rows, std::uint64_t seed) {
   const Graph& graph = random.graph;
-  Outcome outcome{MemoryImage(graph, rows, seed),
+  Outcome outcome{MemoryImage(random, rows, seed),
                   World(graph.states().size(), graph.ops().size(), rows)};
   random.world->world = &outcome.world;
   std::vector<std::vector<std::uint64_t>> internal(graph.storages().size());
@@ -61,11 +76,10 @@ Outcome reference_run(const RandomGraph& random, std::int64_t rows, std::uint64_
     if (storage.memory == Memory::kUnplaced) return unplaced[value.storage.index];
     auto& words = callers(storage) ? outcome.memory.words[value.storage.index]
                                    : internal[value.storage.index];
-    words.reserve(words_of(storage, rows + 1));  // never null
-    words.resize(words_of(storage, rows));
-    return View{reinterpret_cast<std::byte*>(words.data()) + value.offset,
-                storage.has_rows() ? rows : 1, storage.row_bytes, value.type.elements,
-                value.type.dtype};
+    words.reserve(words_of(random, storage, rows + 1) + 1);  // never null
+    words.resize(words_of(random, storage, rows));
+    return view_of_rows(graph, value, reinterpret_cast<std::byte*>(words.data()),
+                        storage.has_rows() ? rows : 1, random.symbols);
   };
   for (const Storage& storage : graph.storages()) {
     unplaced[static_cast<std::size_t>(&storage - graph.storages().data())].dtype = DType::kI64;
@@ -73,7 +87,11 @@ Outcome reference_run(const RandomGraph& random, std::int64_t rows, std::uint64_
   for (const Op& op : graph.ops()) {
     std::vector<View> views;
     for (const Operand& operand : op.operands) views.push_back(view_of(operand));
-    op.kernel({views, op.reads, {0, rows}, &heap});
+    run_op(op, {.views = views,
+                .reads = op.reads,
+                .rows = {0, rows},
+                .memory = &heap,
+                .symbols = random.symbols});
     for (std::size_t i = op.reads; i < op.operands.size(); ++i) {
       unplaced[graph.value(op.operands[i].value).storage.index] = views[i];
     }

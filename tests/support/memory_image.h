@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "dynaflow/runtime/binding.h"
@@ -12,10 +13,14 @@ namespace dynaflow::testing {
 struct MemoryImage {
   std::vector<std::vector<std::uint64_t>> words;  ///< per storage; empty for internal ones
 
-  MemoryImage(const Graph& graph, std::int64_t rows, std::uint64_t seed);
+  MemoryImage(const RandomGraph& random, std::int64_t rows, std::uint64_t seed);
   [[nodiscard]] std::vector<Binding> bindings(const Graph& graph);
   friend bool operator==(const MemoryImage&, const MemoryImage&) = default;
 };
+
+/// All of a storage's rows in plain memory, seen as `value`.
+[[nodiscard]] View view_of_rows(const Graph& graph, const Value& value, std::byte* memory,
+                                std::int64_t rows, std::span<const std::int64_t> symbols);
 
 /// What a run left behind.
 struct Outcome {

@@ -24,7 +24,9 @@ Word digest_of_ragged_row(const View& view, std::int64_t row, std::int64_t rows)
 
 Word digest_of_row(const View& view, std::int64_t row) {
   Word digest = 2;
-  for (const Word word : view.row<Word>(row)) digest = mix(digest, word);
+  for (std::int64_t block = 0; block < view.blocks; ++block) {
+    for (const Word word : view.row<Word>(row, block)) digest = mix(digest, word);
+  }
   return digest;
 }
 
@@ -97,8 +99,10 @@ class Mixer {
     for (std::int64_t r = 0; r < rows; ++r) {
       const Word digest = digests[op_.once ? 0 : static_cast<std::size_t>(r)];
       Word element = mix(digest, i);
-      for (Word& word : out.row<Word>(r)) {
-        word = element = mix(element, static_cast<Word>(op_.once ? r : 0));
+      for (std::int64_t block = 0; block < out.blocks; ++block) {
+        for (Word& word : out.row<Word>(r, block)) {
+          word = element = mix(element, static_cast<Word>(op_.once ? r : 0));
+        }
       }
     }
   }
@@ -151,7 +155,72 @@ class Mixer {
   const KernelArgs& args_;
 };
 
+/// Holds its kernel to what a body is promised: the views it was bound to, and scratch that is its
+/// own from begin to end.
+class BoundMixing final : public BoundBody {
+ public:
+  BoundMixing(const Kernel& kernel, const BindArgs& args, std::int64_t scratch)
+      : kernel_(kernel), views_(args.views.begin(), args.views.end()), scratch_(scratch) {}
+
+  void run(const KernelArgs& args) override {
+    require(std::ssize(args.scratch) == scratch_, "not the scratch that was asked for");
+    require(views_.size() == args.views.size(), "not the views it was bound to");
+    for (std::size_t i = 0; i < views_.size(); ++i) {
+      View view = args.views[i];
+      view.data = nullptr;
+      const bool unplaced = views_[i].rows == 0 && views_[i].elements == 0;
+      require(unplaced || view == views_[i], "not a view it was bound to");
+    }
+    const auto mark = static_cast<std::byte>(++calls_);
+    std::ranges::fill(args.scratch, mark);
+    kernel_(args);
+    require(std::ranges::count(args.scratch, mark) == scratch_, "somebody wrote to its scratch");
+    if (args.counts != nullptr) args.counts->copied_bytes += scratch_;
+  }
+
+ private:
+  static void require(bool holds, const char* what) {
+    if (!holds) throw std::logic_error(what);
+  }
+
+  const Kernel& kernel_;
+  std::vector<View> views_;
+  std::int64_t scratch_;
+  std::uint32_t calls_ = 0;
+};
+
+class Mixing final : public Body {
+ public:
+  explicit Mixing(MixingOp op) : kernel_(mixing_kernel(std::move(op))) {}
+
+  [[nodiscard]] std::int64_t scratch_bytes(const BindArgs& args) const override {
+    std::int64_t words = args.rows.count * 5 + std::ssize(args.views);
+    for (const std::int64_t symbol : args.symbols) words += symbol;
+    return words % 4 == 0 ? 0 : words * 3;
+  }
+  [[nodiscard]] std::shared_ptr<BoundBody> bind(const BindArgs& args) const override {
+    return std::make_shared<BoundMixing>(kernel_, args, scratch_bytes(args));
+  }
+
+ private:
+  Kernel kernel_;
+};
+
 }  // namespace
+
+std::shared_ptr<const Body> mixing_body(MixingOp op) {
+  return std::make_shared<Mixing>(std::move(op));
+}
+
+void run_op(const Op& op, KernelArgs args) {
+  if (op.kernel) return op.kernel(args);
+  std::vector<View> views(args.views.begin(), args.views.end());
+  for (View& view : views) view.data = nullptr;
+  const BindArgs sizes{views, args.reads, args.rows, args.symbols};
+  std::vector<std::byte> scratch(static_cast<std::size_t>(op.body->scratch_bytes(sizes)));
+  if (args.scratch.empty()) args.scratch = scratch;
+  op.body->bind(sizes)->run(args);
+}
 
 Kernel mixing_kernel(MixingOp op) {
   return [op = std::move(op)](const KernelArgs& args) {

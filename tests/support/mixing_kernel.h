@@ -23,5 +23,10 @@ struct MixingOp {
 
 /// out[row] = a digest of everything the op may read for that row.
 [[nodiscard]] Kernel mixing_kernel(MixingOp op);
+/// The same as a body, which asks for scratch and throws if it is not treated as promised.
+[[nodiscard]] std::shared_ptr<const Body> mixing_body(MixingOp op);
+
+/// Runs an op's kernel or body as it stands, with scratch of its own where none is given.
+void run_op(const Op& op, KernelArgs args);
 
 }  // namespace dynaflow::testing

@@ -181,8 +181,8 @@ std::vector<std::int64_t> input_for(std::int64_t rows) {
 }
 
 std::size_t output_size(const Model& model, std::int64_t rows) {
-  const Type type = model.graph.value(model.y).type;
-  return static_cast<std::size_t>(type.elements * (type.has_rows() ? rows : 1));
+  const Type& type = model.graph.value(model.y).type;
+  return static_cast<std::size_t>(type.elements.constant() * (type.has_rows() ? rows : 1));
 }
 
 Result<std::vector<std::int64_t>> run_once(CompiledGraph& compiled, const Model& model,

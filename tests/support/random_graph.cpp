@@ -45,6 +45,9 @@ class Generator {
   explicit Generator(Random& random) : random_(random), world_(std::make_shared<WorldPointer>()) {}
 
   RandomGraph run(int ops) {
+    for (std::int64_t i = pick(random_, 0, 2); i > 0; --i) {
+      symbols_.push_back(builder_.symbol("n" + std::to_string(i)));
+    }
     for (std::int64_t i = pick(random_, 1, 3); i > 0; --i) add_input(Kind::kSplit);
     for (std::int64_t i = pick(random_, 0, 2); i > 0; --i) add_input(Kind::kWhole);
     for (std::int64_t i = pick(random_, 0, 2); i > 0; --i) {
@@ -61,21 +64,50 @@ class Generator {
       std::fputs(to_string(graph.error()).c_str(), stderr);
       DYNAFLOW_CHECK(false);
     }
-    return {std::move(*graph), world_};
+    std::vector<std::int64_t> symbols = some_symbols(*graph, random_);
+    return {std::move(*graph), world_, std::move(symbols)};
   }
 
  private:
+  /// A number, or a symbol with something about it.
+  Extent some_extent() {
+    if (symbols_.empty() || chance(random_, 0.6)) return pick(random_, 1, 3);
+    const auto symbol = [&] {
+      return Extent(symbols_[static_cast<std::size_t>(
+          pick(random_, 0, static_cast<std::int64_t>(symbols_.size()) - 1))]);
+    };
+    switch (pick(random_, 0, 3)) {
+      case 0:
+        return symbol() + 1;
+      case 1:
+        return symbol() * 2;
+      case 2:
+        return symbol() * symbol();
+      default:
+        return symbol();
+    }
+  }
+
+  ValueSpec some_value(std::string name, Kind kind) {
+    ValueSpec spec{std::move(name), {kind, DType::kI64, some_extent()}};
+    if (spec.type.has_rows() && chance(random_, 0.3)) {
+      spec.blocks = some_extent();
+      spec.type.elements *= spec.blocks;
+    }
+    return spec;
+  }
+
   void add_input(Kind kind) {
-    const Type type{kind, DType::kI64, pick(random_, 1, 3)};
     const std::string name = (kind == Kind::kSplit ? "x" : "w") + std::to_string(values_.size());
-    values_.push_back({builder_.input(name, type), type, true});
+    const ValueSpec spec = some_value(name, kind);
+    values_.push_back({builder_.input(spec), spec.type, true});
   }
 
   std::size_t add_value(Kind kind, bool unplaced = false) {
-    const Type type{kind, DType::kI64, pick(random_, 1, 3)};
-    const auto size = unplaced ? ValueSpec::Size::kUnplaced : ValueSpec::Size::kKnown;
-    const ValueId id = builder_.value({"v" + std::to_string(values_.size()), type, size});
-    values_.push_back({id, type, false, unplaced});
+    ValueSpec spec = some_value("v" + std::to_string(values_.size()), kind);
+    if (unplaced) spec = {spec.name, {kind, DType::kI64, 1}, ValueSpec::Size::kUnplaced};
+    const ValueId id = builder_.value(spec);
+    values_.push_back({id, spec.type, false, unplaced});
     return values_.size() - 1;
   }
 
@@ -145,11 +177,11 @@ class Generator {
     const Type type{Kind::kSplit, DType::kI64, pick(random_, 2, 4)};
     const std::string name = "v" + std::to_string(values_.size());
     const ValueId base = builder_.value(name, type);
-    const std::int64_t cut = pick(random_, 1, type.elements - 1);
+    const std::int64_t cut = pick(random_, 1, type.elements.constant() - 1);
     Type left = type;
     left.elements = cut;
     Type right = type;
-    right.elements = type.elements - cut;
+    right.elements = type.elements.constant() - cut;
     values_.push_back(
         {builder_.view(name + ".a", base, 0, cut), left, false, false, false, false, base});
     values_.push_back({builder_.view(name + ".b", base, cut, right.elements), right, false, false,
@@ -295,7 +327,11 @@ class Generator {
     }
     mixing.once = once || !rows;
     force_once(spec, mixing);
-    spec.kernel = mixing_kernel(std::move(mixing));
+    if (chance(random_, 0.3)) {
+      spec.body = mixing_body(std::move(mixing));
+    } else {
+      spec.kernel = mixing_kernel(std::move(mixing));
+    }
     builder_.op(std::move(spec));
     ++count_;
   }
@@ -324,10 +360,17 @@ class Generator {
   std::shared_ptr<WorldPointer> world_;
   std::vector<Known> values_;
   std::vector<StateId> states_;
+  std::vector<SymbolId> symbols_;
   std::size_t count_ = 0;
 };
 
 }  // namespace
+
+std::vector<std::int64_t> some_symbols(const Graph& graph, Random& random) {
+  std::vector<std::int64_t> symbols;
+  for (std::size_t i = 0; i < graph.symbols().size(); ++i) symbols.push_back(pick(random, 0, 3));
+  return symbols;
+}
 
 RandomGraph random_graph(Random& random, int ops) { return Generator(random).run(ops); }
 

@@ -27,11 +27,16 @@ struct WorldPointer {
 struct RandomGraph {
   Graph graph;
   std::shared_ptr<WorldPointer> world;
+  std::vector<std::int64_t> symbols;  ///< values for the graph's symbols
 };
 
 /// A graph of `ops` ops or a few more over wrapping 64-bit integers: branches, in-place ops, views,
-/// overwrites, states, coupled ops, partial sums, unplaced values, collectives. Every value it
-/// computes is read later or is an output, so no wrong byte goes unnoticed.
+/// overwrites, states, coupled ops, partial sums, unplaced values, collectives, symbolic sizes,
+/// values that hold the batch inside, bodies with scratch. Every value it computes is read later or
+/// is an output, so no wrong byte goes unnoticed.
 [[nodiscard]] RandomGraph random_graph(Random& random, int ops);
+
+/// Other values for its symbols.
+[[nodiscard]] std::vector<std::int64_t> some_symbols(const Graph& graph, Random& random);
 
 }  // namespace dynaflow::testing

@@ -8,6 +8,8 @@
 
 #include "dynaflow/base/check.h"
 #include "dynaflow/graph/chain.h"
+#include "support/memory_image.h"
+#include "support/mixing_kernel.h"
 
 namespace dynaflow::testing {
 namespace {
@@ -129,7 +131,7 @@ class Insides {
       const Value& outer = graph_.value(boundary_.operands[*at].value);
       View view = args_.views[*at];
       view.data += value.offset - outer.offset;
-      view.elements = value.type.elements;
+      view.elements = value.type.elements.evaluate(args_.symbols);
       if (operand.access == Access::kRead) {
         view.sum = PartialSum::kStart;
       } else {
@@ -142,10 +144,10 @@ class Insides {
                               : storage.kind == Kind::kCoupled ? batch_rows_
                                                                : 1;
     auto& words = scratch_[value.storage];
-    words.reserve(static_cast<std::size_t>((rows + 1) * storage.row_bytes / 8));  // never null
-    words.resize(static_cast<std::size_t>(rows * storage.row_bytes / 8));
-    return {reinterpret_cast<std::byte*>(words.data()) + value.offset, rows, storage.row_bytes,
-            value.type.elements, value.type.dtype};
+    const std::int64_t row_bytes = storage.row_bytes.evaluate(args_.symbols);
+    words.resize(static_cast<std::size_t>(rows * row_bytes / 8 + 1));  // never null
+    return view_of_rows(graph_, value, reinterpret_cast<std::byte*>(words.data()), rows,
+                        args_.symbols);
   }
 
  private:
@@ -165,8 +167,7 @@ class Insides {
     return found;
   }
   static bool covers(const Value& outer, const Value& inner) {
-    return outer.storage == inner.storage && outer.offset <= inner.offset &&
-           inner.offset + inner.type.bytes() <= outer.offset + outer.type.bytes();
+    return outer.storage == inner.storage && outer.bytes().covers(inner.bytes());
   }
 
   const Graph& graph_;
@@ -206,7 +207,11 @@ Replacement fuse(const Graph& graph, std::vector<OpId> ops) {
     for (const OpId op : ops) {
       std::vector<View> views;
       for (const Operand& operand : graph.op(op).operands) views.push_back(insides.view(operand));
-      graph.op(op).kernel({views, graph.op(op).reads, args.rows, args.memory});
+      run_op(graph.op(op), {.views = views,
+                            .reads = graph.op(op).reads,
+                            .rows = args.rows,
+                            .memory = args.memory,
+                            .symbols = args.symbols});
     }
   };
   return fused;

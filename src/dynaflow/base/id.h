@@ -23,6 +23,7 @@ using OpId = Id<struct OpTag>;
 using ValueId = Id<struct ValueTag>;
 using StorageId = Id<struct StorageTag>;
 using StateId = Id<struct StateTag>;
+using SymbolId = Id<struct SymbolTag>;
 using LaneId = Id<struct LaneTag>;
 using StepId = Id<struct StepTag>;
 using BufferId = Id<struct BufferTag>;

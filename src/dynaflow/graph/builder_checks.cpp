@@ -10,27 +10,26 @@ namespace {
 /// Bytes of a storage's row, as sorted disjoint intervals.
 class Coverage {
  public:
-  void add(std::int64_t begin, std::int64_t end) {
-    intervals_.emplace_back(begin, end);
-    std::sort(intervals_.begin(), intervals_.end());
-    std::vector<std::pair<std::int64_t, std::int64_t>> merged;
-    for (const auto& next : intervals_) {
-      if (!merged.empty() && next.first <= merged.back().second) {
-        merged.back().second = std::max(merged.back().second, next.second);
+  void add(ByteRange range) {
+    intervals_.push_back(range);
+    std::ranges::sort(intervals_, {}, &ByteRange::begin);
+    std::vector<ByteRange> merged;
+    for (const ByteRange& next : intervals_) {
+      if (!merged.empty() && next.begin <= merged.back().end) {
+        merged.back().end = std::max(merged.back().end, next.end);
       } else {
         merged.push_back(next);
       }
     }
     intervals_ = std::move(merged);
   }
-  [[nodiscard]] bool covers(std::int64_t begin, std::int64_t end) const {
-    return std::any_of(intervals_.begin(), intervals_.end(), [&](const auto& interval) {
-      return interval.first <= begin && end <= interval.second;
-    });
+  [[nodiscard]] bool covers(ByteRange range) const {
+    return std::ranges::any_of(intervals_,
+                               [&](const ByteRange& part) { return part.covers(range); });
   }
 
  private:
-  std::vector<std::pair<std::int64_t, std::int64_t>> intervals_;
+  std::vector<ByteRange> intervals_;
 };
 
 bool writes_state(const Op& op, StateId state) {
@@ -133,20 +132,14 @@ void GraphBuilder::check_partials() {
 void GraphBuilder::check_reads() {
   std::vector<Coverage> written(graph_.storages_.size());
   for (const ValueId id : graph_.inputs_) {
-    const Storage& storage = graph_.storage(graph_.value(id).storage);
-    written[graph_.value(id).storage.index].add(0, storage.row_bytes);
+    written[graph_.value(id).storage.index].add(graph_.value(id).bytes());
   }
   for (std::size_t i = 0; i < graph_.ops_.size(); ++i) {
     const Op& op = graph_.ops_[i];
-    const auto range = [&](const Operand& operand) {
-      const Value& value = graph_.value(operand.value);
-      return std::pair(value.offset, value.offset + value.type.bytes());
-    };
     for (const Operand& operand : op.operands) {
-      const auto [begin, end] = range(operand);
       const Value& value = graph_.value(operand.value);
       const bool reads = operand.access == Access::kRead || operand.access == Access::kUpdate;
-      if (reads && !written[value.storage.index].covers(begin, end)) {
+      if (reads && !written[value.storage.index].covers(value.bytes())) {
         find(kReadBeforeWrite,
              "op '" + op.name + "' reads '" + value.name + "', which nothing has written yet",
              op_where_[i],
@@ -154,17 +147,13 @@ void GraphBuilder::check_reads() {
       }
     }
     for (const Operand& operand : op.operands) {
-      const auto [begin, end] = range(operand);
-      if (operand.access != Access::kRead) {
-        written[graph_.value(operand.value).storage.index].add(begin, end);
-      }
+      const Value& value = graph_.value(operand.value);
+      if (operand.access != Access::kRead) written[value.storage.index].add(value.bytes());
     }
   }
   for (const auto& [id, where] : outputs_) {
     const Value& value = graph_.value(id);
-    if (written[value.storage.index].covers(value.offset, value.offset + value.type.bytes())) {
-      continue;
-    }
+    if (written[value.storage.index].covers(value.bytes())) continue;
     find(kBadOutput, "output '" + value.name + "' is never written in full", where,
          "let ops write all of its elements");
   }

@@ -13,13 +13,11 @@ bool is_internal(const Graph& graph, StorageId storage, std::span<const OpId> op
 }
 
 bool covers(const Value& outer, const Value& inner) {
-  return outer.storage == inner.storage && outer.offset <= inner.offset &&
-         inner.offset + inner.type.bytes() <= outer.offset + outer.type.bytes();
+  return outer.storage == inner.storage && outer.bytes().covers(inner.bytes());
 }
 
 bool meets(const Value& a, const Value& b) {
-  return a.storage == b.storage && a.offset < b.offset + b.type.bytes() &&
-         b.offset < a.offset + a.type.bytes();
+  return a.storage == b.storage && a.bytes().meets(b.bytes());
 }
 
 /// Collects operands of the chain as seen from outside.

@@ -71,8 +71,9 @@ void GraphBuilder::derive_touches() {
       const Value& value = graph_.value(operand.value);
       const Rows rows =
           graph_.storage(value.storage).kind == Kind::kSplit ? Rows::kOwn : Rows::kAll;
-      graph_.touches_.items.push_back({value.storage.index, operand.access, rows, value.offset,
-                                       value.offset + value.type.bytes()});
+      const ByteRange bytes = value.bytes();
+      graph_.touches_.items.push_back(
+          {value.storage.index, operand.access, rows, bytes.begin, bytes.end});
     }
     for (const Effect& effect : op.effects) {
       const auto resource =

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -8,6 +10,7 @@
 
 #include "dynaflow/base/id.h"
 #include "dynaflow/base/result.h"
+#include "dynaflow/graph/body.h"
 #include "dynaflow/graph/kernel.h"
 #include "dynaflow/graph/type.h"
 
@@ -22,13 +25,33 @@ enum class Memory : std::uint8_t {
 };
 
 /// Bytes that values view: `row_bytes` per batch row, or that many in all where there are no rows.
+/// In memory they are `blocks` × rows × (row_bytes / blocks): with one block the batch is
+/// outermost.
 struct Storage {
   std::string name;
   Kind kind = Kind::kSplit;
   Memory memory = Memory::kArena;
-  std::int64_t row_bytes = 0;
+  Extent row_bytes = 0;
+  Extent blocks = 1;
 
   [[nodiscard]] bool has_rows() const { return kind == Kind::kSplit || kind == Kind::kCoupled; }
+  /// Whether values see it as a whole only: there is no telling where a part of it would be.
+  [[nodiscard]] bool is_indivisible() const { return !row_bytes.is_constant() || blocks != 1; }
+};
+
+/// Bytes [begin, end) of a storage's row: where two accesses may meet, whatever the sizes.
+struct ByteRange {
+  static constexpr std::int64_t kRowEnd = std::numeric_limits<std::int64_t>::max();
+
+  std::int64_t begin = 0;
+  std::int64_t end = kRowEnd;  ///< of a symbolic size: all there is
+
+  [[nodiscard]] bool covers(const ByteRange& inner) const {
+    return begin <= inner.begin && inner.end <= end;
+  }
+  [[nodiscard]] bool meets(const ByteRange& other) const {
+    return begin < other.end && other.begin < end;
+  }
 };
 
 /// A typed view of a storage: in every row, the bytes [offset, offset + type.bytes()).
@@ -37,6 +60,11 @@ struct Value {
   StorageId storage;
   Type type;
   std::int64_t offset = 0;
+
+  [[nodiscard]] ByteRange bytes() const {
+    if (!type.elements.is_constant()) return {};
+    return {offset, offset + type.elements.constant() * size_of(type.dtype)};
+  }
 };
 
 /// What an op does with a value or a state.
@@ -81,8 +109,9 @@ struct Op {
   CostClass cost = CostClass::kCompute;
   std::string group;  ///< collectives: the process group whose order they keep
   RunsPer runs = RunsPer::kMicrobatch;
-  std::string runs_reason;  ///< why it runs once per batch
-  Kernel kernel;
+  std::string runs_reason;           ///< why it runs once per batch
+  Kernel kernel;                     ///< what runs it: this,
+  std::shared_ptr<const Body> body;  ///< or this
 
   [[nodiscard]] bool has_tag(std::string_view tag) const;
 };
@@ -119,6 +148,8 @@ class Graph {
   [[nodiscard]] std::span<const Value> values() const { return values_; }
   [[nodiscard]] std::span<const Storage> storages() const { return storages_; }
   [[nodiscard]] std::span<const std::string> states() const { return states_; }
+  /// The names of the sizes that each batch gives anew (Batch::symbols, in this order).
+  [[nodiscard]] std::span<const std::string> symbols() const { return symbols_; }
   [[nodiscard]] std::span<const ValueId> inputs() const { return inputs_; }
   [[nodiscard]] std::span<const ValueId> outputs() const { return outputs_; }
 
@@ -164,6 +195,7 @@ class Graph {
   std::vector<Value> values_;
   std::vector<Storage> storages_;
   std::vector<std::string> states_;
+  std::vector<std::string> symbols_;
   std::vector<ValueId> inputs_;
   std::vector<ValueId> outputs_;
   std::vector<std::uint8_t> written_;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <span>
 #include <stdexcept>
+#include <string_view>
 
 #include "dynaflow/graph/type.h"
 
@@ -18,6 +19,9 @@ enum class PartialSum : std::uint8_t {
 
 /// What a kernel sees of a value: rows at a fixed distance, nothing copied. A value without rows
 /// is one row. Splitting or merging the batch only changes `data` and `rows`.
+///
+/// A value that holds the batch inside (`blocks` other than 1) is that many blocks of rows; each
+/// block has `elements / blocks` of a row's elements. A micro-batch is some rows of every block.
 struct View {
   std::byte* data = nullptr;
   std::int64_t rows = 0;
@@ -25,21 +29,38 @@ struct View {
   std::int64_t elements = 0;    ///< per row
   DType dtype = DType::kF32;
   PartialSum sum = PartialSum::kStart;
+  std::int64_t blocks = 1;
+  std::int64_t block_stride = 0;  ///< bytes from one block to the next; zero where there is one
 
-  /// Row i as a typed span. Throws where T has not the size of dtype: the run then ends in R1.
+  /// Row i as a typed span. Throws where T has not the size of dtype, or where a row is not in one
+  /// piece: the run then ends in R1.
   template <class T>
   [[nodiscard]] std::span<T> row(std::int64_t i) const {
+    if (blocks != 1) {
+      throw std::invalid_argument("View::row: the batch is inside: use View::row(i, block)");
+    }
+    return row<T>(i, 0);
+  }
+
+  /// The part of row i that is in one block.
+  template <class T>
+  [[nodiscard]] std::span<T> row(std::int64_t i, std::int64_t block) const {
     if (sizeof(T) != static_cast<std::size_t>(size_of(dtype))) {
       throw std::invalid_argument("View::row: the type's size is not that of " + to_string(dtype));
     }
-    return {reinterpret_cast<T*>(data + i * row_stride), static_cast<std::size_t>(elements)};
+    return {reinterpret_cast<T*>(data + block * block_stride + i * row_stride),
+            static_cast<std::size_t>(elements / blocks)};
   }
+
+  friend bool operator==(const View&, const View&) = default;
 };
 
 /// Rows [first, first + count) of the batch.
 struct RowRange {
   std::int64_t first = 0;
   std::int64_t count = 0;
+
+  friend bool operator==(const RowRange&, const RowRange&) = default;
 };
 
 /// Where a kernel gets memory for outputs whose size only it knows.
@@ -51,12 +72,23 @@ class UnplacedMemory {
   virtual void allocate(const View& view, std::int64_t elements) = 0;
 };
 
+/// What bodies say they did. One per lane, so that nobody else writes here meanwhile.
+struct alignas(64) BodyCounts {
+  std::int64_t copied_bytes = 0;
+  std::int64_t allocations = 0;
+  std::int64_t python_calls = 0;
+};
+
 /// One call of a kernel: the op's reads, then what it writes, each in the order declared.
 struct KernelArgs {
   std::span<const View> views;
   std::size_t reads = 0;
   RowRange rows;
   UnplacedMemory* memory = nullptr;
+  std::span<std::byte> scratch = {};  ///< as many bytes as the body asked for, 64-byte aligned
+  std::span<const std::int64_t> symbols = {};  ///< of this batch, in the graph's order
+  std::string_view name = {};                  ///< the step's label: "layers.3.attn.1"
+  BodyCounts* counts = nullptr;                ///< the lane's, to add to
 
   [[nodiscard]] const View& in(std::size_t i) const { return views[i]; }
   [[nodiscard]] const View& out(std::size_t i) const { return views[reads + i]; }

@@ -1,18 +1,34 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+
+#include "dynaflow/graph/extent.h"
 
 namespace dynaflow {
 
-enum class DType : std::uint8_t { kI8, kI32, kI64, kBF16, kF16, kF32, kF64 };
+enum class DType : std::uint8_t {
+  kI8,
+  kI32,
+  kI64,
+  kBF16,
+  kF16,
+  kF32,
+  kF64,
+  kBool,
+  kU8,
+  kI16,
+  kC64,   ///< two f32: real, imaginary
+  kC128,  ///< two f64
+};
 
 [[nodiscard]] std::int64_t size_of(DType dtype);
 [[nodiscard]] std::string to_string(DType dtype);
 
 /// How a value carries the batch.
 enum class Kind : std::uint8_t {
-  kSplit,    ///< one row per batch row, rows outermost: a micro-batch is a slice
+  kSplit,    ///< one row per batch row: a micro-batch is a slice
   kWhole,    ///< the same for every micro-batch (a weight, a table)
   kPartial,  ///< a sum over rows: every micro-batch adds its part, in recorded order
   kCoupled,  ///< batch-sized, but row i is not made from row i (a sort): exists only unsplit
@@ -29,14 +45,14 @@ enum class CostClass : std::uint8_t { kCompute, kMemory, kNetwork };
 struct Type {
   Kind kind = Kind::kSplit;
   DType dtype = DType::kF32;
-  std::int64_t elements = 1;
+  Extent elements = 1;
 
   [[nodiscard]] bool has_rows() const { return kind == Kind::kSplit || kind == Kind::kCoupled; }
-  [[nodiscard]] std::int64_t bytes() const { return elements * size_of(dtype); }
+  [[nodiscard]] Extent bytes() const { return elements * size_of(dtype); }
   friend bool operator==(const Type&, const Type&) = default;
 };
 
-/// "split f32[rows, 64]", "whole i64[8]".
-[[nodiscard]] std::string to_string(const Type& type);
+/// "split f32[rows, 64]", "whole i64[8*length]"; `symbols` are the graph's names.
+[[nodiscard]] std::string to_string(const Type& type, std::span<const std::string> symbols = {});
 
 }  // namespace dynaflow

@@ -122,6 +122,7 @@ class Maker {
 
   void name_buffers() {
     buffers_.of_operand.resize(plan_.step_operands.size());
+    buffers_.scratch.resize(plan_.steps.size());
     std::vector<BufferId> known(graph_.storages().size() * mbs_);
     for (const StepId id : hb_.order()) {
       const Step& step = plan_.steps[id.index];
@@ -133,12 +134,21 @@ class Maker {
           buffer = id_at<BufferId>(buffers_.items.size());
           for (const Microbatch mb : range)
             known[std::size_t{storage.index} * mbs_ + mb.index] = buffer;
-          buffers_.items.push_back({storage, range});
+          buffers_.items.push_back({storage, range, {}});
           if (graph_.storage(storage).memory == Memory::kArena) buffers_.arena.push_back(buffer);
         }
         buffers_.of_operand[step.operands.first + i] = buffer;
       }
+      if (body_of(graph_, plan_, step) != nullptr) add_scratch(id);
     }
+  }
+
+  /// How much it is depends on sizes: it may be nothing.
+  void add_scratch(StepId step) {
+    const auto buffer = id_at<BufferId>(buffers_.items.size());
+    buffers_.items.push_back({{}, plan_.steps[step.index].microbatches, step});
+    buffers_.arena.push_back(buffer);
+    buffers_.scratch[step.index] = buffer;
   }
 
   void find_conflicts() {
@@ -148,6 +158,9 @@ class Maker {
       for (std::uint32_t k = 0; k < step.operands.count; ++k) {
         lives.use(buffers_.of_operand[step.operands.first + k], step,
                   hb_.known_at(id_at<StepId>(i)));
+      }
+      if (buffers_.scratch[i].valid()) {
+        lives.use(buffers_.scratch[i], step, hb_.known_at(id_at<StepId>(i)));
       }
     }
     Floor floor(plan_, hb_);
@@ -159,7 +172,7 @@ class Maker {
     std::uint32_t next = 0;
     for (const StepId id : hb_.order()) {
       const Step& step = plan_.steps[id.index];
-      for (; next < buffers_.arena.size() && begins_at(next, step); ++next) {
+      for (; next < buffers_.arena.size() && begins_at(next, id); ++next) {
         const BufferId fresh = buffers_.arena[next];
         const bool exact = pairs.size() <= most_pairs;
         // Looking through all that is active pays only now and then, where that is a lot.
@@ -186,7 +199,9 @@ class Maker {
     });
   }
 
-  [[nodiscard]] bool begins_at(std::uint32_t arena_index, const Step& step) const {
+  [[nodiscard]] bool begins_at(std::uint32_t arena_index, StepId id) const {
+    if (buffers_.scratch[id.index] == buffers_.arena[arena_index]) return true;
+    const Step& step = plan_.steps[id.index];
     const auto of_step =
         std::span(buffers_.of_operand).subspan(step.operands.first, step.operands.count);
     return std::ranges::find(of_step, buffers_.arena[arena_index]) != of_step.end();
@@ -217,6 +232,10 @@ class Maker {
 };
 
 }  // namespace
+
+bool in_arena(const Graph& graph, const Buffer& buffer) {
+  return buffer.is_scratch() || graph.storage(buffer.storage).memory == Memory::kArena;
+}
 
 Buffers make_buffers(const Graph& graph, const Plan& plan, const HappensBefore& hb) {
   return Maker(graph, plan, hb).run();

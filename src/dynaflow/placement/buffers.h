@@ -12,9 +12,14 @@ namespace dynaflow {
 /// Memory for one storage over some adjacent micro-batches. A storage has one buffer for all
 /// micro-batches that any step sees together, so that merged and single steps meet in the same
 /// bytes: a split is a slice, a merge costs nothing.
+///
+/// Or the scratch of one step: then `storage` is invalid and nobody else touches it.
 struct Buffer {
   StorageId storage;
   MicrobatchRange microbatches;
+  StepId scratch_of = {};
+
+  [[nodiscard]] bool is_scratch() const { return scratch_of.valid(); }
 };
 
 /// Which buffers a plan needs and which of them may share bytes: everything about memory that does
@@ -22,6 +27,7 @@ struct Buffer {
 struct Buffers {
   std::vector<Buffer> items;
   std::vector<BufferId> of_operand;  ///< parallel to Plan::step_operands
+  std::vector<BufferId> scratch;     ///< per step: for its body, if it has one
   std::vector<BufferId> arena;       ///< the buffers that live in the arena, by first use
 
   /// For each arena buffer (by its place in `arena`), the others whose lifetimes are not proven
@@ -39,6 +45,9 @@ struct Buffers {
         conflict_starts[arena_index + 1] - conflict_starts[arena_index]);
   }
 };
+
+/// Whether a buffer's bytes are ours to place.
+[[nodiscard]] bool in_arena(const Graph& graph, const Buffer& buffer);
 
 /// Two buffers may share when every step that touches one happens before every step that touches
 /// the other. Where almost nothing is ordered, only what is over for all lanes is shared.

@@ -153,15 +153,21 @@ class Walk {
   void callers_bytes(ValueId id, const Fn& fn) {
     const Value& value = graph_.value(id);
     const Storage& storage = graph_.storage(value.storage);
+    const std::int64_t row_bytes = placement_.storages[value.storage.index].row_bytes;
     const std::int64_t rows = storage.has_rows() ? placement_.row_starts.back() : 1;
-    if (value.type.bytes() == storage.row_bytes) {  // rows touch: one run
-      fn(Probe{{}, id, value.storage, 0, rows * storage.row_bytes, 0});
+    if (is_whole(value)) {  // rows and blocks touch: one run
+      fn(Probe{{}, id, value.storage, 0, rows * row_bytes, 0});
       return;
     }
     for (std::int64_t row = 0; row < rows; ++row) {
-      const std::int64_t begin = row * storage.row_bytes + value.offset;
-      fn(Probe{{}, id, value.storage, begin, begin + value.type.bytes(), 0});
+      const std::int64_t begin = row * row_bytes + value.offset;
+      fn(Probe{{}, id, value.storage, begin, begin + value.type.bytes().constant(), 0});
     }
+  }
+
+  /// Whether a value is all of its storage's row. Only the whole may be symbolic, or in blocks.
+  [[nodiscard]] bool is_whole(const Value& value) const {
+    return value.type.bytes() == graph_.storage(value.storage).row_bytes;
   }
 
   void visit(StepId id) {
@@ -184,6 +190,21 @@ class Walk {
         [&](const Probe& each, std::size_t space) {
           shadows_[space].write(each, hb_, races_only(each));
         });
+    write_scratch(id);
+  }
+
+  /// Nobody reads a step's scratch: all that it can do is harm.
+  void write_scratch(StepId id) {
+    const BufferId buffer = buffers_.scratch[id.index];
+    if (!buffer.valid() || placement_.sizes[buffer.index] == 0) return;
+    const std::int64_t begin = placement_.offsets[buffer.index];
+    const std::int64_t end = begin + placement_.sizes[buffer.index];
+    if (begin < 0 || end > placement_.arena_bytes) {
+      return out_of_bounds(id, {}, {begin, end}, placement_.arena_bytes);
+    }
+    shadows_[0].write(Probe{id, {}, {}, begin, end, 0}, hb_, [&](Hazard::What what, StepId other) {
+      hazards_.push_back({what, other, id, {}, "its scratch"});
+    });
   }
 
   void read(const Probe& probe) {
@@ -227,37 +248,54 @@ class Walk {
       return;
     }
     const PlacedView& view = placement_.views[at];
+    const StorageSize& size = placement_.storages[value.storage.index];
     const std::int64_t base = placement_.offsets[buffer.index] + view.offset;
+    const bool arena = storage.memory == Memory::kArena;
+    const std::int64_t limit = arena ? placement_.arena_bytes : placement_.sizes[buffer.index];
+    const std::int64_t batch = storage.has_rows() ? placement_.row_starts.back() : 1;
     const std::int64_t first_row =
         storage.kind == Kind::kSplit ? placement_.rows(step.microbatches).first : 0;
-    const std::int64_t shift = base - (first_row * storage.row_bytes + value.offset);
-    if (!in_bounds(id, value_id, buffer, base, view.rows)) return;
-    if (value.type.bytes() == storage.row_bytes) {  // rows touch: one run
-      fn(Probe{id, value_id, value.storage, base, base + view.rows * storage.row_bytes, shift});
-      return;
-    }
-    for (std::int64_t row = 0; row < view.rows; ++row) {
-      const std::int64_t begin = base + row * storage.row_bytes;
-      fn(Probe{id, value_id, value.storage, begin, begin + value.type.bytes(), shift});
+    for (std::int64_t block = 0; block < size.blocks; ++block) {
+      // Where the value's own bytes would be if the batch were one buffer.
+      const std::int64_t own = (block * batch + first_row) * size.row_stride() + value.offset;
+      const std::int64_t begin = base + block * view.block_stride;
+      const Probe run{id, value_id, value.storage, begin, begin, begin - own};
+      if (!probe_rows(run, view.rows, limit, fn)) return;
     }
   }
 
-  bool in_bounds(StepId step, ValueId value_id, BufferId buffer, std::int64_t base,
-                 std::int64_t rows) {
-    const Value& value = graph_.value(value_id);
-    const Storage& storage = graph_.storage(value.storage);
-    const bool arena = storage.memory == Memory::kArena;
-    const std::int64_t limit = arena ? placement_.arena_bytes : placement_.sizes[buffer.index];
-    const std::int64_t end =
-        rows == 0 ? base : base + (rows - 1) * storage.row_bytes + value.type.bytes();
-    if (rows == 0 || (base >= 0 && end <= limit)) return rows > 0;
+  /// The rows of one block, from where `run` begins; false where they are out of bounds.
+  template <class Fn>
+  bool probe_rows(Probe run, std::int64_t rows, std::int64_t limit, const Fn& fn) {
+    const Value& value = graph_.value(run.value);
+    const std::int64_t stride = placement_.storages[run.storage.index].row_stride();
+    const bool whole = is_whole(value);
+    const std::int64_t bytes = whole ? stride : value.type.bytes().constant();
+    if (rows == 0) return true;
+    const std::int64_t end = run.begin + (rows - 1) * stride + bytes;
+    if (run.begin < 0 || end > limit) {
+      out_of_bounds(run.step, run.value, {run.begin, end}, limit);
+      return false;
+    }
+    if (whole) {  // rows touch: one run
+      run.end = end;
+      fn(run);
+      return true;
+    }
+    for (std::int64_t row = 0; row < rows; ++row, run.begin += stride) {
+      run.end = run.begin + bytes;
+      fn(run);
+    }
+    return true;
+  }
+
+  void out_of_bounds(StepId step, ValueId value, ByteRange bytes, std::int64_t limit) {
     hazards_.push_back({Hazard::What::kOutOfBounds,
                         {},
                         step,
-                        value_id,
-                        "bytes " + std::to_string(base) + " to " + std::to_string(end) + " of " +
-                            std::to_string(limit)});
-    return false;
+                        value,
+                        "bytes " + std::to_string(bytes.begin) + " to " +
+                            std::to_string(bytes.end) + " of " + std::to_string(limit)});
   }
 
   template <class Select, class Fn>
@@ -300,8 +338,10 @@ std::string describe(const Graph& graph, const Plan& plan, const Hazard& hazard)
   const auto name = [&](StepId step) {
     return step.valid() ? describe(graph, plan, plan.steps[step.index]) : std::string("the caller");
   };
-  const std::string value =
-      hazard.value.valid() ? "'" + graph.value(hazard.value).name + "'" : hazard.detail;
+  const bool outside = hazard.what == Hazard::What::kOutOfBounds;
+  const std::string value = hazard.value.valid() ? "'" + graph.value(hazard.value).name + "'"
+                            : outside            ? "the arena with its scratch"
+                                                 : hazard.detail;
   switch (hazard.what) {
     case Hazard::What::kOutOfBounds:
       return name(hazard.second) + " reaches outside " + value + ": " + hazard.detail;

@@ -61,10 +61,11 @@ std::int64_t must_be_live(const Graph& graph, const Plan& plan, const Buffers& b
     for (std::uint32_t k = operands.first; k < operands.first + operands.count; ++k) {
       uses[buffers.of_operand[k].index].push_back(id_at<StepId>(i));
     }
+    if (buffers.scratch[i].valid()) uses[buffers.scratch[i].index].push_back(id_at<StepId>(i));
   }
   Load load(plan, hb);
   for (std::size_t i = 0; i < buffers.items.size(); ++i) {
-    if (graph.storage(buffers.items[i].storage).memory != Memory::kArena) continue;
+    if (!in_arena(graph, buffers.items[i]) || placement.sizes[i] == 0) continue;
     load.add(uses[i], placement.sizes[i]);
   }
   return load.peak();

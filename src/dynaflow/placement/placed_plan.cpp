@@ -5,23 +5,6 @@
 #include "dynaflow/plan/verify.h"
 
 namespace dynaflow {
-namespace {
-
-/// Whether all buffers together stay far from overflow, whatever is placed beside what.
-bool fits(const Graph& graph, const Buffers& buffers, const Split& split) {
-  constexpr double kMostBytes = 4e18;
-  double rows = 0;
-  for (const std::int64_t size : split.sizes) rows += static_cast<double>(size);
-  double bytes = 0;
-  for (const Buffer& buffer : buffers.items) {
-    bytes += (rows + 1) * static_cast<double>(graph.storage(buffer.storage).row_bytes) +
-             static_cast<double>(Placement::kAlignment);
-  }
-  return bytes < kMostBytes;
-}
-
-}  // namespace
-
 PlacedPlan::PlacedPlan(std::shared_ptr<const Graph> graph, Plan plan, HappensBefore hb)
     : graph_(std::move(graph)),
       plan_(std::move(plan)),
@@ -39,13 +22,11 @@ Result<std::shared_ptr<const PlacedPlan>> PlacedPlan::make(std::shared_ptr<const
       new PlacedPlan(std::move(graph), std::move(plan), std::move(*hb)));
 }
 
-Result<void> PlacedPlan::place(const Split& split, Placement& placement) const {
-  if (!fits(*graph_, buffers_, split)) {
-    return Unexpected(Error(Diagnostic{
-        kOutOfMemory, "the split " + to_string(split) + " needs more bytes than can be counted",
-        "placement", "use a batch that fits into memory"}));
+Result<void> PlacedPlan::place(const Split& split, std::span<const std::int64_t> symbols,
+                               Placement& placement) const {
+  if (auto made = make_placement(*graph_, plan_, buffers_, split, symbols, placement); !made) {
+    return made;
   }
-  make_placement(*graph_, plan_, buffers_, split, placement);
   return all_well(verifier_.verify(placement));
 }
 

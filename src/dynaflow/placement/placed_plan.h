@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "dynaflow/placement/placement.h"
 #include "dynaflow/placement/verify.h"
@@ -24,8 +25,10 @@ class PlacedPlan {
   [[nodiscard]] const HappensBefore& happens_before() const { return hb_; }
   [[nodiscard]] const Buffers& buffers() const { return buffers_; }
 
-  /// Places for these sizes and checks the result (M rules). `placement` is reused.
-  [[nodiscard]] Result<void> place(const Split& split, Placement& placement) const;
+  /// Places for these sizes and checks the result (M rules). `placement` is reused; undefined after
+  /// an error.
+  [[nodiscard]] Result<void> place(const Split& split, std::span<const std::int64_t> symbols,
+                                   Placement& placement) const;
 
  private:
   PlacedPlan(std::shared_ptr<const Graph> graph, Plan plan, HappensBefore hb);

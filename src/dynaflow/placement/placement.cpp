@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "dynaflow/placement/sizes.h"
+
 namespace dynaflow {
 namespace {
 
@@ -13,36 +15,6 @@ constexpr std::int64_t kUnset = -1;
 std::int64_t aligned(std::int64_t bytes) {
   constexpr std::int64_t kMask = Placement::kAlignment - 1;
   return (bytes + kMask) & ~kMask;
-}
-
-/// The rows of a storage that a range of micro-batches has; one row where there are no rows.
-RowRange rows_of(const Storage& storage, const Placement& placement, MicrobatchRange mbs) {
-  switch (storage.kind) {
-    case Kind::kSplit:
-      return placement.rows(mbs);
-    case Kind::kCoupled:
-      return {0, placement.row_starts.back()};
-    case Kind::kWhole:
-    case Kind::kPartial:
-      break;
-  }
-  return {0, 1};
-}
-
-void set_sizes(const Graph& graph, const Buffers& buffers, const Split& split,
-               Placement& placement) {
-  placement.row_starts.assign(1, 0);
-  for (const std::int64_t size : split.sizes) {
-    placement.row_starts.push_back(placement.row_starts.back() + size);
-  }
-  placement.sizes.resize(buffers.items.size());
-  for (std::size_t i = 0; i < buffers.items.size(); ++i) {
-    const Buffer& buffer = buffers.items[i];
-    const Storage& storage = graph.storage(buffer.storage);
-    const bool unplaced = storage.memory == Memory::kUnplaced;
-    placement.sizes[i] =
-        unplaced ? 0 : rows_of(storage, placement, buffer.microbatches).count * storage.row_bytes;
-  }
 }
 
 /// Arena buffers from the largest to the smallest, ties by first use.
@@ -77,6 +49,10 @@ void pack_largest_first(const Buffers& buffers, Placement& placement) {
   std::vector<Interval> taken;
   for (const std::uint32_t i : largest_first(buffers, placement)) {
     const std::uint32_t buffer = buffers.arena[i].index;
+    if (placement.sizes[buffer] == 0) {
+      placement.offsets[buffer] = 0;
+      continue;
+    }
     taken.clear();
     for (const std::uint32_t other : buffers.conflicts_of(i)) {
       const std::uint32_t placed = buffers.arena[other].index;
@@ -148,56 +124,49 @@ void pack_in_order(const Buffers& buffers, Placement& placement) {
   placement.arena_bytes = free.end();
 }
 
-void set_views(const Graph& graph, const Plan& plan, const Buffers& buffers, Placement& placement) {
-  placement.views.resize(plan.step_operands.size());
-  for (const Step& step : plan.steps) {
-    for (std::uint32_t i = step.operands.first; i < step.operands.first + step.operands.count;
-         ++i) {
-      const Value& value = graph.value(plan.step_operands[i].value);
-      const Storage& storage = graph.storage(value.storage);
-      const RowRange rows = rows_of(storage, placement, step.microbatches);
-      const Buffer& buffer = buffers.items[buffers.of_operand[i].index];
-      const std::int64_t first = rows_of(storage, placement, buffer.microbatches).first;
-      placement.views[i] = {(rows.first - first) * storage.row_bytes + value.offset, rows.count};
-    }
-  }
-}
-
 }  // namespace
 
-Placement make_placement(const Graph& graph, const Plan& plan, const Buffers& buffers,
-                         const Split& split) {
+Result<Placement> make_placement(const Graph& graph, const Plan& plan, const Buffers& buffers,
+                                 const Split& split, std::span<const std::int64_t> symbols) {
   Placement placement;
-  make_placement(graph, plan, buffers, split, placement);
+  auto made = make_placement(graph, plan, buffers, split, symbols, placement);
+  if (!made) return Unexpected(made.error());
   return placement;
 }
 
-void make_placement(const Graph& graph, const Plan& plan, const Buffers& buffers,
-                    const Split& split, Placement& placement) {
-  set_sizes(graph, buffers, split, placement);
+Result<void> make_placement(const Graph& graph, const Plan& plan, const Buffers& buffers,
+                            const Split& split, std::span<const std::int64_t> symbols,
+                            Placement& placement) {
+  if (auto sized = set_sizes(graph, plan, buffers, split, symbols, placement); !sized) return sized;
   if (buffers.retired.empty()) {
     pack_largest_first(buffers, placement);
   } else {
     pack_in_order(buffers, placement);
   }
-  set_views(graph, plan, buffers, placement);
+  return {};
 }
 
 std::string to_string(const Placement& placement, const Buffers& buffers, const Graph& graph) {
-  std::string text = "placement  " + std::to_string(buffers.arena.size()) +
-                     (buffers.arena.size() == 1 ? " buffer in " : " buffers in ") +
-                     std::to_string(placement.arena_bytes) + " bytes\n";
+  std::size_t count = 0;
+  std::string lines;
   for (const BufferId id : buffers.arena) {
     const Buffer& buffer = buffers.items[id.index];
-    text +=
-        "  " + graph.storage(buffer.storage).name + "." + std::to_string(buffer.microbatches.first);
-    if (buffer.microbatches.count() > 1) {
-      text += "-" + std::to_string(buffer.microbatches.last - 1);
+    if (buffer.is_scratch() && placement.sizes[id.index] == 0) continue;
+    ++count;
+    lines += "  ";
+    if (buffer.is_scratch()) {
+      lines += "scratch of step " + std::to_string(buffer.scratch_of.index);
+    } else {
+      lines += graph.storage(buffer.storage).name + "." + std::to_string(buffer.microbatches.first);
+      if (buffer.microbatches.count() > 1) {
+        lines += "-" + std::to_string(buffer.microbatches.last - 1);
+      }
     }
-    text += "  " + std::to_string(placement.sizes[id.index]) + " bytes at " +
-            std::to_string(placement.offsets[id.index]) + '\n';
+    lines += "  " + std::to_string(placement.sizes[id.index]) + " bytes at " +
+             std::to_string(placement.offsets[id.index]) + '\n';
   }
-  return text;
+  return "placement  " + std::to_string(count) + (count == 1 ? " buffer in " : " buffers in ") +
+         std::to_string(placement.arena_bytes) + " bytes\n" + lines;
 }
 
 }  // namespace dynaflow

@@ -11,7 +11,8 @@ namespace dynaflow {
 /// make_buffers or make_placement.
 ///
 /// First a quick proof: every operand is in the one buffer of its storage and micro-batch, every
-/// view is where its rows belong, and buffers that meet in the arena are apart in time. Where that
+/// view is where its rows belong, and buffers that meet in the arena, scratch among them, are apart
+/// in time. Where that
 /// fails, each byte is followed (find_hazards) and decides.
 class PlacementVerifier {
  public:
@@ -21,6 +22,8 @@ class PlacementVerifier {
   [[nodiscard]] std::vector<Diagnostic> verify(const Placement& placement) const;
 
  private:
+  void note_use(StepId step, BufferId buffer);
+  [[nodiscard]] std::vector<Diagnostic> wrong_sizes(const Placement& placement) const;
   [[nodiscard]] bool has_one_buffer_each() const;
   [[nodiscard]] bool views_are_slices(const Placement& placement) const;
   [[nodiscard]] bool neighbours_are_apart(const Placement& placement) const;

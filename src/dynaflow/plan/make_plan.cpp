@@ -152,8 +152,7 @@ class Planner {
     for (const Operand& operand : plan_.operands(step)) {
       const Value& value = graph_.value(operand.value);
       const bool own = graph_.storage(value.storage).kind == Kind::kSplit;
-      touch(value.storage.index, operand.access, own ? step.microbatches : all_,
-            {value.offset, value.offset + value.type.bytes()});
+      touch(value.storage.index, operand.access, own ? step.microbatches : all_, value.bytes());
     }
     for (const OpId op : from.ops) {
       for (const Effect& effect : graph_.op(op).effects) {
@@ -172,11 +171,10 @@ class Planner {
     Record record;
   };
 
-  void touch(std::uint32_t resource, Access access, MicrobatchRange rows,
-             std::pair<std::int64_t, std::int64_t> bytes) {
+  void touch(std::uint32_t resource, Access access, MicrobatchRange rows, ByteRange bytes) {
     if (!graph_.is_written(resource)) return;
     const bool writes = access != Access::kRead;
-    const Record record{planned_.back().step, rows, bytes.first, bytes.second};
+    const Record record{planned_.back().step, rows, bytes.begin, bytes.end};
     const History& history = histories_[resource];
     follow(history.writes, record);
     if (writes) follow(history.reads, record);

@@ -97,6 +97,16 @@ std::string counted(std::size_t count, const std::string& noun) {
 
 }  // namespace
 
+const Body* body_of(const Graph& graph, const Plan& plan, const Step& step) {
+  return step.replacement == kNoReplacement ? graph.op(plan.ops(step).front()).body.get()
+                                            : plan.replacements[step.replacement].body.get();
+}
+
+const Kernel& kernel_of(const Graph& graph, const Plan& plan, const Step& step) {
+  return step.replacement == kNoReplacement ? graph.op(plan.ops(step).front()).kernel
+                                            : plan.replacements[step.replacement].kernel;
+}
+
 std::string label(const Graph& graph, const Plan& plan, const Step& step) {
   return op_names(graph, plan, step) + "." + range(step.microbatches);
 }

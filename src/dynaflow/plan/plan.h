@@ -58,6 +58,11 @@ struct Plan {
 /// no other wait and no lane's order implies. The schedule must have passed `verify`.
 [[nodiscard]] Plan make_plan(const Graph& graph, const Schedule& schedule);
 
+/// The body that runs the step; null where a kernel does.
+[[nodiscard]] const Body* body_of(const Graph& graph, const Plan& plan, const Step& step);
+/// The kernel that runs the step; empty where a body does.
+[[nodiscard]] const Kernel& kernel_of(const Graph& graph, const Plan& plan, const Step& step);
+
 /// "attn.0", "mlp.0-1" (merged), "fused[attn+norm].1" (replaced).
 [[nodiscard]] std::string label(const Graph& graph, const Plan& plan, const Step& step);
 /// For messages: "attn on microbatch 0", "mlp on microbatches 0-1".

@@ -11,8 +11,7 @@ bool within(Slice slice, std::size_t size) {
 }
 
 bool covers(const Value& outer, const Value& inner) {
-  return outer.storage == inner.storage && outer.offset <= inner.offset &&
-         inner.offset + inner.type.bytes() <= outer.offset + outer.type.bytes();
+  return outer.storage == inner.storage && outer.bytes().covers(inner.bytes());
 }
 
 bool reads(const Operand& operand) {

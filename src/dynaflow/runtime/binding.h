@@ -9,7 +9,8 @@
 
 namespace dynaflow {
 
-/// The caller's memory for one input or output of one run: rows outermost, no gaps.
+/// The caller's memory for one input or output of one run: its blocks (mostly one), in each the
+/// batch's rows, no gaps.
 struct Binding {
   enum class Use : std::uint8_t { kReadOnly, kWritable };
 

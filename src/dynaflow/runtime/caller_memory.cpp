@@ -32,7 +32,8 @@ CallerMemory::CallerMemory(const PlacedPlan& placed)
 void CallerMemory::resize(const Placement& placement) {
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const Storage& storage = graph_.storages()[i];
-    slots_[i].bytes = storage.row_bytes * (storage.has_rows() ? placement.row_starts.back() : 1);
+    slots_[i].bytes =
+        placement.storages[i].row_bytes * (storage.has_rows() ? placement.row_starts.back() : 1);
     slots_[i].data = nullptr;
   }
 }

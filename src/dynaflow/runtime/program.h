@@ -27,18 +27,22 @@ struct RunOptions {
 class Program {
  public:
   /// On a device that must outlive it, with an arena of its own.
+  /// `symbols` are the values of Graph::symbols().
   [[nodiscard]] static Result<Program> make(std::shared_ptr<const PlacedPlan> plan, Device& device,
-                                            const Split& split);
+                                            const Split& split,
+                                            std::span<const std::int64_t> symbols = {});
   /// On the arena's device; Programs of one graph may share an arena.
   [[nodiscard]] static Result<Program> make(std::shared_ptr<const PlacedPlan> plan,
-                                            std::shared_ptr<Arena> arena, const Split& split);
+                                            std::shared_ptr<Arena> arena, const Split& split,
+                                            std::span<const std::int64_t> symbols = {});
 
   Program(Program&&) noexcept;
   Program& operator=(Program&&) noexcept;
   ~Program();
 
-  /// Binds to other sizes that the plan serves (Schedule::Key::matches).
-  [[nodiscard]] Result<void> rebind(const Split& split);
+  /// Binds to other sizes that the plan serves (Schedule::Key::matches). After an error the old
+  /// sizes are still in force.
+  [[nodiscard]] Result<void> rebind(const Split& split, std::span<const std::int64_t> symbols = {});
 
   /// `bindings` names every input and output of the graph once. A failure leaves the Program ready
   /// for the next run; outputs are then undefined.
@@ -60,6 +64,7 @@ class Program {
 
   Program(std::shared_ptr<const PlacedPlan> plan, std::shared_ptr<Arena> arena);
   [[nodiscard]] Result<Stats> launch(const RunOptions& options);
+  [[nodiscard]] Stats stats_of(const LaunchStats& launched) const;
 
   std::shared_ptr<const PlacedPlan> plan_;
   std::shared_ptr<Arena> arena_;

@@ -13,6 +13,9 @@ struct Stats {
   std::uint64_t unplaced_values = 0;  ///< values that bodies allocated themselves
   std::int64_t unplaced_bytes = 0;
   std::int64_t arena_bytes = 0;
+  std::int64_t copied_bytes = 0;      ///< by bodies, as they say
+  std::int64_t body_allocations = 0;  ///< by bodies, as they say
+  std::int64_t python_calls = 0;      ///< by bodies, as they say
 };
 
 }  // namespace dynaflow

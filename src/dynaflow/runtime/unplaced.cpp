@@ -69,7 +69,8 @@ void Unplaced::reset() {
   for (const auto& slot : slots_) {
     slot->memory.reset();
     slot->left.store(slot->steps, std::memory_order_relaxed);
-    for (const std::uint32_t i : slot->views) views_[i] = {nullptr, 0, 0, 0, views_[i].dtype, {}};
+    for (const std::uint32_t i : slot->views)
+      views_[i] = {nullptr, 0, 0, 0, views_[i].dtype, views_[i].sum};
   }
 }
 

@@ -19,6 +19,7 @@ Program::Work::Work(std::shared_ptr<const PlacedPlan> placed, std::vector<LaneGr
     : plan_(std::move(placed)),
       views_(plan_->plan().step_operands.size()),
       positions_(views_.size(), 0),
+      counts_(plan_->plan().lanes.size()),
       callers_(*plan_),
       unplaced_(*plan_, views_) {
   const Plan& plan = plan_->plan();
@@ -33,12 +34,13 @@ Program::Work::Work(std::shared_ptr<const PlacedPlan> placed, std::vector<LaneGr
     steps.push_back({step.lane.index, step.waits.first, step.waits.count});
     add_views(step);
     Entry& entry = entries_.emplace_back();
-    entry.kernel = step.replacement == kNoReplacement
-                       ? &plan_->graph().op(plan.ops(step).front()).kernel
-                       : &plan.replacements[step.replacement].kernel;
+    entry.kernel = &kernel_of(plan_->graph(), plan, step);
+    entry.name = label(plan_->graph(), plan, step);
     entry.args.views = std::span(views_).subspan(step.operands.first, step.operands.count);
     entry.args.reads = step.reads;
     entry.args.memory = &unplaced_;
+    entry.args.name = entry.name;
+    entry.args.counts = &counts_[step.lane.index];
     entry.operands = step.operands;
   }
   mark_awaited();
@@ -47,31 +49,30 @@ Program::Work::Work(std::shared_ptr<const PlacedPlan> placed, std::vector<LaneGr
 void Program::Work::add_views(const Step& step) {
   const Graph& graph = plan_->graph();
   for (std::uint32_t i = step.operands.first; i < step.operands.first + step.operands.count; ++i) {
-    const Operand& operand = plan_->plan().step_operands[i];
-    const Value& value = graph.value(operand.value);
-    View& view = views_[i];
-    view.dtype = value.type.dtype;
-    view.sum = operand.access == Access::kAccumulate ? PartialSum::kAdd : PartialSum::kStart;
-    if (graph.storage(value.storage).memory == Memory::kArena) in_arena_.push_back(i);
+    const StorageId storage = graph.value(plan_->plan().step_operands[i].value).storage;
+    if (graph.storage(storage).memory == Memory::kArena) in_arena_.push_back(i);
   }
 }
 
-void Program::Work::resize(const Placement& placement) {
-  const Graph& graph = plan_->graph();
+void Program::Work::resize(const Placement& placement, BoundBodies bodies) {
   const Plan& plan = plan_->plan();
-  for (std::size_t s = 0; s < plan.steps.size(); ++s) {
-    entries_[s].args.rows = placement.rows(plan.steps[s].microbatches);
+  const Buffers& buffers = plan_->buffers();
+  symbols_ = placement.symbols;
+  bodies_ = std::move(bodies);
+  scratch_.clear();
+  for (std::uint32_t s = 0; s < plan.steps.size(); ++s) {
+    Entry& entry = entries_[s];
+    entry.body = bodies_->of(s);
+    entry.args.rows = placement.rows(plan.steps[s].microbatches);
+    entry.args.symbols = symbols_;
+    entry.args.scratch = {};
+    const BufferId buffer = buffers.scratch[s];
+    if (!buffer.valid() || placement.sizes[buffer.index] == 0) continue;
+    scratch_.push_back({s, placement.offsets[buffer.index], placement.sizes[buffer.index]});
   }
   for (std::size_t i = 0; i < views_.size(); ++i) {
-    const Value& value = graph.value(plan.step_operands[i].value);
-    const Storage& storage = graph.storage(value.storage);
-    if (storage.memory == Memory::kUnplaced) continue;
-    const PlacedView& placed = placement.views[i];
-    positions_[i] = placement.offsets[plan_->buffers().of_operand[i].index] + placed.offset;
-    views_[i].data = nullptr;  // a null binding (of no bytes) leaves it so
-    views_[i].rows = placed.rows;
-    views_[i].row_stride = storage.row_bytes;
-    views_[i].elements = value.type.elements;
+    positions_[i] = placement.offsets[buffers.of_operand[i].index] + placement.views[i].offset;
+    views_[i] = layout(plan_->graph(), plan, placement, i);  // a null binding leaves it null
   }
   arena_data_ = nullptr;
   callers_.resize(placement);
@@ -82,6 +83,10 @@ void Program::Work::use_arena(const std::shared_ptr<DeviceMemory>& memory) {
   if (arena_data_ == memory->data()) return;
   arena_data_ = memory->data();
   for (const std::uint32_t i : in_arena_) views_[i].data = arena_data_ + positions_[i];
+  for (const Scratch& each : scratch_) {
+    entries_[each.step].args.scratch = {arena_data_ + each.offset,
+                                        static_cast<std::size_t>(each.bytes)};
+  }
 }
 
 Result<void> Program::Work::begin_run(std::span<const Binding> bindings, const Arena& arena,
@@ -90,6 +95,7 @@ Result<void> Program::Work::begin_run(std::span<const Binding> bindings, const A
   callers_.use(bindings, views_, positions_);
   use_arena(arena.memory());
   if (unplaced_.any()) unplaced_.reset();
+  std::ranges::fill(counts_, BodyCounts{});
   trace_ = trace;
   if (trace_ == RunOptions::Trace::kOn) {
     stamps_.assign(entries_.size(), {});
@@ -115,7 +121,11 @@ void Program::Work::run_step(std::uint32_t step) {
 }
 
 void Program::Work::run_body(const Entry& entry) {
-  (*entry.kernel)(entry.args);
+  if (entry.body != nullptr) {
+    entry.body->run(entry.args);
+  } else {
+    (*entry.kernel)(entry.args);
+  }
   if (unplaced_.any()) unplaced_.step_done(entry.operands);
 }
 

@@ -23,6 +23,7 @@ struct Batch {
   std::int64_t rows = 0;
   std::vector<std::int64_t> requests = {};         ///< rows of each request, in order; may be empty
   std::map<std::string, std::int64_t> facts = {};  ///< anything else the caller wants decided upon
+  std::vector<std::int64_t> symbols = {};          ///< a value for each of Graph::symbols()
 
   [[nodiscard]] Split whole() const;
   /// `parts` micro-batches whose sizes differ by one row at most, the larger ones first.

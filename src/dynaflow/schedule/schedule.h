@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <source_location>
 #include <string>
 #include <vector>
@@ -12,13 +13,14 @@
 
 namespace dynaflow {
 
-/// A fused kernel that runs in place of a chain of ops. It states the types it was written for, in
-/// the order of the chain's own operands; verification compares them (S7).
+/// A fused kernel or body that runs in place of a chain of ops. It states the types it was written
+/// for, in the order of the chain's own operands; verification compares them (S7).
 struct Replacement {
   std::string name;
   std::vector<Type> inputs = {};
   std::vector<Type> outputs = {};
   Kernel kernel = {};
+  std::shared_ptr<const Body> body = {};
 };
 
 inline constexpr std::uint32_t kNoReplacement = std::numeric_limits<std::uint32_t>::max();

@@ -82,6 +82,9 @@ class ScheduleContext {
 
   ScheduleContext(const Graph& graph, const Split& split);
 
+  /// The ops' operands and types: what a replacement for them must be written for
+  /// (chain_boundary).
+  [[nodiscard]] const Graph& graph() const { return graph_; }
   [[nodiscard]] MicrobatchRange microbatches() const { return {0, split_.count()}; }
   /// The rows of a micro-batch. A plan whose strategy asked is used for these sizes only.
   [[nodiscard]] std::int64_t rows(Microbatch mb);

@@ -175,9 +175,13 @@ class Verifier {
                "' but writes only a part of it",
            &step, "let the chain make all of the value or none of it");
     }
-    if (!func.kernel) {
-      find(kIllegalReplace, "replacement " + func.name + " has no kernel", &step,
-           "set Replacement::kernel");
+    if (!func.kernel && func.body == nullptr) {
+      find(kIllegalReplace, "replacement " + func.name + " has no kernel and no body", &step,
+           "set Replacement::kernel or Replacement::body");
+    }
+    if (func.kernel && func.body != nullptr) {
+      find(kIllegalReplace, "replacement " + func.name + " has a kernel and a body", &step,
+           "set one of Replacement::kernel and Replacement::body");
     }
     check_types(func, "input", func.inputs, operands.first(chain.reads), step);
     check_types(func, "output", func.outputs, operands.subspan(chain.reads), step);
@@ -197,7 +201,8 @@ class Verifier {
       if (types[i] == value.type) continue;
       find(kIllegalReplace,
            "replacement " + func.name + ": " + what + " " + std::to_string(i) + " is " +
-               to_string(types[i]) + ", but '" + value.name + "' is " + to_string(value.type),
+               to_string(types[i], graph_.symbols()) + ", but '" + value.name + "' is " +
+               to_string(value.type, graph_.symbols()),
            &step, "write the replacement for the chain's own types");
     }
   }

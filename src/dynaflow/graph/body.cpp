@@ -1,0 +1,11 @@
+#include "dynaflow/graph/body.h"
+
+namespace dynaflow {
+
+BoundBody::~BoundBody() = default;
+
+Body::~Body() = default;
+
+std::int64_t Body::scratch_bytes(const BindArgs& /*args*/) const { return 0; }
+
+}  // namespace dynaflow
