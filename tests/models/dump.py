@@ -14,7 +14,7 @@ from dynaflow._capture import CaptureResult, capture
 from zoo import ZOO, Entry
 
 FOLDER = Path(__file__).resolve().parents[1] / "data" / "captures"
-BATCH, SEQUENCE = 4, 6
+BATCH, SEQUENCE = 5, 7
 
 
 def text(document: dict[str, object]) -> str:

@@ -3,10 +3,10 @@
 import math
 from typing import NamedTuple
 
-import sympy
-import torch
-
+import sympy  # type: ignore[import-untyped]
 from dynaflow._capture.sizes import write_size
+
+import torch
 
 DTYPES: dict[torch.dtype, str] = {
     torch.bool: "bool",
@@ -52,7 +52,7 @@ _NUMBERED: dict[str, dict[int, object]] = {
 class TensorRef(NamedTuple):
     """A tensor of the Capture, by its index."""
 
-    index: int
+    id: int
 
 
 def write_dtype(dtype: torch.dtype) -> str:
@@ -68,7 +68,7 @@ def write_argument(value: object) -> object:
     ValueError where the format has no word for it.
     """
     if isinstance(value, TensorRef):
-        return {"t": value.index}
+        return {"t": value.id}
     if isinstance(value, list | tuple):
         return [write_argument(item) for item in value]
     if isinstance(value, sympy.Expr):

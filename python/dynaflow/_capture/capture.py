@@ -6,27 +6,36 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-import sympy
-import torch
-from torch import fx
-from torch._dynamo.backends.common import aot_autograd
-
+import sympy  # type: ignore[import-untyped]
 from dynaflow._capture.inputs import aot_inputs, dynamo_inputs
-from dynaflow._capture.marks import RUNGS, Marks, Rung, capturing, clear, mark, named_tensors
+from dynaflow._capture.marks import (
+    LADDER,
+    Batch,
+    Marks,
+    Rung,
+    capturing,
+    clear,
+    mark,
+    named_tensors,
+)
 from dynaflow._capture.sizes import expression
 from dynaflow._capture.translate import Document, InputName, Translation, translate
 from dynaflow._capture.untranslatable import UntranslatableError
+from torch._dynamo.backends.common import aot_autograd
+
+import torch
+from torch import fx
 
 log = logging.getLogger("dynaflow")
 
 
 @dataclass(frozen=True)
 class CaptureResult:
-    """A Capture, its constants, the rung it was made on, and why not on the rungs above."""
+    """A Capture, its constants, how its batch is known, and why not by a higher rung."""
 
     document: Document
     constants: list[torch.Tensor]
-    rung: Rung
+    rung: Batch
     reasons: list[str] = field(default_factory=list)
 
 
@@ -47,29 +56,22 @@ def capture(
     >>> capture(model, (ids,), {"attention_mask": mask}).document["symbols"]
     [{'name': 'u0', 'role': 'batch'}, {'name': 's16', 'role': 'size'}]
     """
-    kwargs = kwargs or {}
-    positional = positional_names(model)
-    name = name or getattr(model, "__name__", type(model).__name__)
+    call = _Call(model, args, kwargs or {}, name or _name(model))
     reasons: list[str] = []
     try:
-        for rung in RUNGS:
-            marks = mark(args, kwargs, batch_dims, positional=positional, rung=rung)
-            if rung == "dynamic" and marks.batch == 1:
-                reasons.append("dynamic: batch 1 would be taken for a constant")
-                continue
+        for rung in LADDER:
+            marks = mark(*call.arguments, batch_dims, positional=call.positional, rung=rung)
             try:
-                translation = _capture_once(model, args, kwargs, name, marks, rung)
-            except UntranslatableError:
-                raise
+                translation = _capture_once(call, marks, rung)
             except Exception as error:
-                if rung == "static":
+                if _is_final(rung, error):
                     raise
-                reasons.append(f"{rung}: {_first_line(error)}")
-                log.info("%s: the batch is not %s", name, reasons[-1])
+                reasons.append(f"{rung.batch} batch, other sizes {rung.others}: {_reason(error)}")
+                log.info("%s: not with %s", call.name, reasons[-1])
             else:
-                return CaptureResult(*translation, rung, reasons)
+                return CaptureResult(*translation, rung.batch, reasons)
     finally:
-        for _, tensor, _ in named_tensors(args, kwargs, positional):
+        for _, tensor, _ in named_tensors(*call.arguments, call.positional):
             clear(tensor)
     raise AssertionError("the last rung returns or raises")
 
@@ -137,31 +139,42 @@ class _CapturedError(Exception):
     """Ends the call that captured, before anything of the model ran."""
 
 
-def _capture_once(
-    model: Callable[..., object],
-    args: Sequence[object],
-    kwargs: Mapping[str, object],
-    name: str,
-    marks: Marks,
-    rung: Rung,
-) -> Translation:
+@dataclass(frozen=True)
+class _Call:
+    model: Callable[..., object]
+    args: Sequence[object]
+    kwargs: Mapping[str, object]
+    name: str
+
+    @property
+    def arguments(self) -> tuple[Sequence[object], Mapping[str, object]]:
+        return self.args, self.kwargs
+
+    @property
+    def positional(self) -> list[str]:
+        return positional_names(self.model)
+
+
+def _capture_once(call: _Call, marks: Marks, rung: Rung) -> Translation:
+    if rung.batch == "dynamic" and marks.batch == 1:
+        raise BatchLostError("a batch of 1 would be taken for a constant")
     found: list[Translation] = []
     failed: list[Exception] = []
 
     def receive(gm: fx.GraphModule, inputs: list[InputName]) -> Callable[..., NoReturn]:
         try:
-            batch = [] if rung == "static" else batch_symbols(gm, inputs, marks.dims)
+            batch = [] if rung.batch == "static" else batch_symbols(gm, inputs, marks.dims)
             check_linear(gm, batch)
-            found.append(translate(gm, name=name, batch=batch, inputs=inputs))
+            found.append(translate(gm, name=call.name, batch=batch, inputs=inputs))
         except (UntranslatableError, BatchLostError) as error:
             failed.append(error)
         return _stop
 
-    backend = recording_backend(receive, positional_names(model))
-    compiled = torch.compile(model, backend=backend, fullgraph=True, dynamic=None)
+    backend = recording_backend(receive, call.positional)
+    compiled = torch.compile(call.model, backend=backend, fullgraph=True)
     try:
         with torch.no_grad(), capturing(rung), _many_captures():
-            compiled(*args, **kwargs)
+            compiled(*call.args, **call.kwargs)
     except _CapturedError:
         pass
     if failed:
@@ -189,6 +202,17 @@ def _check_linear(node: fx.Node, batch: set[sympy.Symbol]) -> None:
             raise BatchLostError(f"dimension {dim} of {node.name} has size {expr}")
 
 
-def _first_line(error: Exception) -> str:
+def _is_final(rung: Rung, error: Exception) -> bool:
+    """Whether no lower rung can help: a node stays what it is, only sizes become simpler."""
+    return rung.batch == "static" or (
+        isinstance(error, UntranslatableError) and rung.others == "fixed"
+    )
+
+
+def _reason(error: Exception) -> str:
     lines = str(error).strip().splitlines()
     return f"{type(error).__name__}: {lines[0] if lines else ''}"
+
+
+def _name(model: Callable[..., object]) -> str:
+    return str(getattr(model, "__name__", type(model).__name__))

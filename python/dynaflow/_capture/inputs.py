@@ -7,11 +7,11 @@ of Dynamo each of its own came from. Both together give names that hold inside a
 import re
 from collections.abc import Sequence
 
-import torch
-from torch import fx
+from dynaflow._capture.translate import InputName, Role
 from torch._functorch._aot_autograd.descriptors import PlainAOTInput
 
-from dynaflow._capture.translate import InputName, Role
+import torch
+from torch import fx
 
 _STEP = re.compile(r"\[['\"]?([^\]'\"]+)['\"]?\]|\.(\w+)")
 _REGISTRIES = {"_modules", "_parameters", "_buffers"}

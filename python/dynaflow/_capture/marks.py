@@ -8,15 +8,35 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Literal, NamedTuple, TypeAlias
 
-import torch
 from torch._dynamo import decorators
 from torch.fx.experimental import _config as shape_config
 
-Rung: TypeAlias = Literal["unbacked", "oblivious", "dynamic", "static"]
-RUNGS: tuple[Rung, ...] = ("unbacked", "oblivious", "dynamic", "static")
-"""The ladder: each rung captures more models than the one before, and knows less of the batch."""
+import torch
+
+Batch: TypeAlias = Literal["unbacked", "oblivious", "dynamic", "static"]
+Others: TypeAlias = Literal["free", "fixed"]
+
+
+class Rung(NamedTuple):
+    """How a capture treats the batch, and the other sizes of arguments."""
+
+    batch: Batch
+    others: Others
+
+
+LADDER: tuple[Rung, ...] = (
+    Rung("unbacked", "free"),
+    Rung("unbacked", "fixed"),
+    Rung("oblivious", "free"),
+    Rung("oblivious", "fixed"),
+    Rung("dynamic", "free"),
+    Rung("dynamic", "fixed"),
+    Rung("static", "fixed"),
+)
+"""Each rung captures more models than the one before, for fewer sizes."""
 
 _SHAPE_ID = "dynaflow_batch"
+_MOST_SEQUENCE_DIMS = 3  # [batch, sequence, width]; a tensor of more is an image or a video
 _ATTRIBUTES = (
     "_dynamo_unbacked_indices",
     "_dynamo_unbacked_bounds",
@@ -24,13 +44,14 @@ _ATTRIBUTES = (
     "_dynamo_dynamic_indices",
     "_dynamo_dynamic_range",
     "_dynamo_weak_dynamic_indices",
+    "_dynamo_static_indices",
     "_dynamo_hint_overrides",
     "_specialize_on",
     "_has_dynamo_dim_marking",
 )
 
 
-_PLAIN = (torch.nn.Module, type, str, bytes, int, float, complex, Callable, type(None))
+_PLAIN = (torch.nn.Module, type, str, bytes, int, float, complex, type(None))
 
 
 class BatchMarkError(ValueError):
@@ -76,13 +97,15 @@ def mark(
     batch_dims: Mapping[str, int | None] | None = None,
     *,
     positional: Sequence[str] = (),
-    rung: Rung = "unbacked",
+    rung: Rung = LADDER[0],
 ) -> Marks:
     """Marks the batch of every tensor argument and returns what was marked.
 
     The batch is dimension 0 of every tensor whose size there is the batch, unless `batch_dims`
     names another dimension, or None for an argument without a batch. An argument's name stands
-    for all tensors in it. Other dimensions are marked as free to vary.
+    for all tensors in it. Other dimensions of sequences are marked as free to vary; those of
+    images are left to torch, which captures a second size as free. Marks of the user's own on
+    these tensors are lost.
 
     >>> mark((ids,), {"mask": mask}, {"mask": None}, positional=["input_ids"])
     Marks(batch=4, dims={'input_ids': 0})
@@ -91,8 +114,8 @@ def mark(
     marks = batch_marks(tensors, batch_dims or {})
     for name, tensor, held in tensors:
         clear(tensor)
-        if rung != "static":
-            _mark_tensor(tensor, marks.dims.get(name), rung, held)
+        _mark_batch(tensor, marks.dims.get(name), rung.batch)
+        _mark_others(tensor, marks.dims.get(name), "fixed" if held else rung.others)
     return marks
 
 
@@ -123,24 +146,29 @@ def clear(tensor: torch.Tensor) -> None:
                 delattr(tensor, attribute)
 
 
-def capturing(rung: Rung) -> AbstractContextManager[object]:
-    """Torch's settings for a capture on `rung`: to be held around the call that captures.
-
-    Equal example sizes are no reason to believe that two dimensions are one.
-    """
-    return shape_config.patch(  # type: ignore[no-any-return]
-        use_duck_shape=False, backed_size_oblivious=rung == "oblivious"
-    )
+def capturing(rung: Rung) -> AbstractContextManager[None]:
+    """Torch's settings for a capture on `rung`: to be held around the call that captures."""
+    patch: Callable[..., AbstractContextManager[None]] = shape_config.patch  # type: ignore[attr-defined]
+    return patch(backed_size_oblivious=rung.batch == "oblivious")
 
 
-def _mark_tensor(tensor: torch.Tensor, batch: int | None, rung: Rung, held: bool) -> None:
-    if batch is not None and rung == "unbacked":
-        decorators.mark_unbacked(tensor, batch, shape_id=_SHAPE_ID, min=1)
-    elif batch is not None:
-        decorators.mark_dynamic(tensor, batch)
-    if not held:
-        others = [dim for dim in range(tensor.dim()) if dim != batch]
-        decorators.maybe_mark_dynamic(tensor, others)
+def _mark_batch(tensor: torch.Tensor, dim: int | None, batch: Batch) -> None:
+    if dim is None:
+        return
+    if batch == "unbacked":
+        decorators.mark_unbacked(tensor, dim, shape_id=_SHAPE_ID, min=1)
+    elif batch == "static":
+        decorators.mark_static(tensor, dim)
+    else:
+        decorators.mark_dynamic(tensor, dim)
+
+
+def _mark_others(tensor: torch.Tensor, batch: int | None, others: Others) -> None:
+    dims = [dim for dim in range(tensor.dim()) if dim != batch]
+    if others == "fixed":
+        decorators.mark_static(tensor, dims)
+    elif tensor.dim() <= _MOST_SEQUENCE_DIMS:
+        decorators.maybe_mark_dynamic(tensor, dims)
 
 
 def _walk(name: str, value: object, held: bool, seen: set[int]) -> Iterator[NamedTensor]:
@@ -150,7 +178,7 @@ def _walk(name: str, value: object, held: bool, seen: set[int]) -> Iterator[Name
             seen.add(id(value))
             yield NamedTensor(name, value, held)
         return
-    if isinstance(value, _PLAIN) or id(value) in seen:
+    if isinstance(value, _PLAIN) or callable(value) or id(value) in seen:
         return
     seen.add(id(value))
     if isinstance(value, Mapping):

@@ -2,9 +2,10 @@
 
 from typing import TypeAlias
 
-import sympy
-import torch
+import sympy  # type: ignore[import-untyped]
 from torch.utils._sympy import functions as shape
+
+import torch
 
 Size: TypeAlias = int | str | list[object]
 

@@ -8,17 +8,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-import sympy
-import torch
-from torch import fx
-from torch._higher_order_ops.auto_functionalize import auto_functionalized, auto_functionalized_v2
-from torch._ops import HigherOrderOperator, OpOverload
-from torch._subclasses import FakeTensor
-
+import sympy  # type: ignore[import-untyped]
 from dynaflow._capture.arguments import TensorRef, default_argument, write_argument, write_dtype
 from dynaflow._capture.provenance import provenance
 from dynaflow._capture.sizes import Size, expression, write_size
 from dynaflow._capture.untranslatable import UntranslatableError
+from torch._higher_order_ops.auto_functionalize import auto_functionalized, auto_functionalized_v2
+from torch._ops import HigherOrderOperator, OpOverload
+from torch._subclasses import FakeTensor
+
+import torch
+from torch import fx
 
 Document: TypeAlias = dict[str, Any]
 Role: TypeAlias = Literal["argument", "parameter", "buffer", "constant"]
@@ -187,7 +187,7 @@ def _mutating_call(work: _Work, node: fx.Node) -> None:
         raise ValueError(f"auto-functionalized {op} has no form in a Capture")
     written = [argument.name for argument in op._schema.arguments if _is_written(argument)]
     if node.target is auto_functionalized:
-        arguments = dict(node.kwargs)
+        arguments: dict[str, object] = dict(node.kwargs)
         bases = [work.resolve(arguments[name]) for name in written]
     else:
         bases = list(work.resolve(node.kwargs["_all_bases"]))  # type: ignore[call-overload]
@@ -199,8 +199,8 @@ def _mutating_call(work: _Work, node: fx.Node) -> None:
     call = _append_call(work, node, op, ordered, own)
     for old, new in zip(_flat(bases), _flat(results[len(results) - len(bases) :]), strict=True):  # type: ignore[arg-type,index]
         if isinstance(old, TensorRef) and isinstance(new, TensorRef):
-            call["updates"].append([old.index, len(call["outputs"])])
-            call["outputs"].append(new.index)
+            call["updates"].append([old.id, len(call["outputs"])])
+            call["outputs"].append(new.id)
 
 
 def _without_views(
@@ -320,7 +320,7 @@ def _input(work: _Work, node: fx.Node, name: InputName) -> Document:
         tensor = work.tensor(node.name, value)
         work.values[node] = tensor
         work.input_symbols |= work.symbols
-        return {"name": name.name, "role": name.role, "tensor": tensor.index}
+        return {"name": name.name, "role": name.role, "tensor": tensor.id}
     work.values[node] = value
     if isinstance(value, torch.SymInt):
         symbol = work.size(value)
@@ -337,7 +337,7 @@ def _constant(work: _Work, node: fx.Node) -> TensorRef:
         raise ValueError("a subgraph has no form in a Capture")
     tensor = work.tensor(node.name, value)
     work.constants.append(value)
-    entry = {"name": str(node.target), "role": "constant", "tensor": tensor.index}
+    entry = {"name": str(node.target), "role": "constant", "tensor": tensor.id}
     work.constant_inputs.append(entry)
     return tensor
 
@@ -346,7 +346,7 @@ def _output(value: object) -> Document | None:
     if value is None:
         return None
     if isinstance(value, TensorRef):
-        return {"tensor": value.index}
+        return {"tensor": value.id}
     if isinstance(value, sympy.Expr):
         return {"symbol": write_size(value)}
     return {"scalar": write_argument(value)}
@@ -364,7 +364,7 @@ def _symbols(work: _Work, batch: str | None) -> list[Document]:
 
 def _index(value: object) -> int | None:
     if value is None or isinstance(value, TensorRef):
-        return None if value is None else value.index
+        return None if value is None else value.id
     raise ValueError(f"an output {value} that is no tensor has no form in a Capture")
 
 
