@@ -271,7 +271,7 @@ class Walk {
     const std::int64_t stride = placement_.storages[run.storage.index].row_stride();
     const bool whole = is_whole(value);
     const std::int64_t bytes = whole ? stride : value.type.bytes().constant();
-    if (rows == 0) return true;
+    if (rows == 0 || bytes == 0) return true;
     const std::int64_t end = run.begin + (rows - 1) * stride + bytes;
     if (run.begin < 0 || end > limit) {
       out_of_bounds(run.step, run.value, {run.begin, end}, limit);
