@@ -12,6 +12,8 @@ from networks import BatchNormNet, GroupNormNet, SequenceFirst, TwoTowers
 import torch
 from torch import nn
 
+hf: Any = transformers  # neither library types its constructors
+df: Any = diffusers
 Example = tuple[tuple[Any, ...], dict[str, Any]]
 
 
@@ -43,7 +45,7 @@ ENCODER: dict[str, Any] = {
     "num_attention_heads": 4,
 }
 DECODER = ENCODER | {"num_key_value_heads": 2}
-EXPERTS = {"moe_intermediate_size": 32, "num_experts_per_tok": 2}
+EXPERTS: dict[str, Any] = {"moe_intermediate_size": 32, "num_experts_per_tok": 2}
 CACHE_LENGTH = 16
 
 
@@ -56,14 +58,14 @@ def decoder_example(batch: int, seq: int) -> Example:
 
 
 def llama() -> nn.Module:
-    return transformers.LlamaForCausalLM(transformers.LlamaConfig(**DECODER))
+    return hf.LlamaForCausalLM(hf.LlamaConfig(**DECODER))
 
 
 def decode_step_example(batch: int, seq: int) -> Example:
     """One more token for each row, with `seq` tokens of each in a cache of fixed length."""
     torch.manual_seed(1)
-    config = transformers.LlamaConfig(**DECODER)
-    cache = transformers.StaticCache(config, max_cache_len=CACHE_LENGTH)
+    config = hf.LlamaConfig(**DECODER)
+    cache = hf.StaticCache(config, max_cache_len=CACHE_LENGTH)
     cache.early_initialization(batch, 2, 16, torch.float32, torch.device("cpu"))
     for layer in cache.layers:
         layer.cumulative_length.fill_(seq)
@@ -79,17 +81,17 @@ def decode_step_example(batch: int, seq: int) -> Example:
 
 
 def qwen3() -> nn.Module:
-    return transformers.Qwen3ForCausalLM(transformers.Qwen3Config(**DECODER, head_dim=16))
+    return hf.Qwen3ForCausalLM(hf.Qwen3Config(**DECODER, head_dim=16))
 
 
 def mixtral() -> nn.Module:
-    config = transformers.MixtralConfig(**DECODER, num_local_experts=4)
-    return transformers.MixtralForCausalLM(config)
+    config = hf.MixtralConfig(**DECODER, num_local_experts=4)
+    return hf.MixtralForCausalLM(config)
 
 
 def qwen3_moe() -> nn.Module:
-    config = transformers.Qwen3MoeConfig(**DECODER, **EXPERTS, num_experts=4, head_dim=16)
-    return transformers.Qwen3MoeForCausalLM(config)
+    config = hf.Qwen3MoeConfig(**DECODER, **EXPERTS, num_experts=4, head_dim=16)
+    return hf.Qwen3MoeForCausalLM(config)
 
 
 def deepseek_v2() -> nn.Module:
@@ -97,7 +99,7 @@ def deepseek_v2() -> nn.Module:
     heads = {"qk_nope_head_dim": 16, "qk_rope_head_dim": 8, "num_key_value_heads": 4}
     routing = {"n_routed_experts": 4, "n_shared_experts": 1, "first_k_dense_replace": 1}
     sizes = DECODER | EXPERTS | latent | heads | routing
-    return transformers.DeepseekV2ForCausalLM(transformers.DeepseekV2Config(**sizes))
+    return hf.DeepseekV2ForCausalLM(hf.DeepseekV2Config(**sizes))
 
 
 def batched(make: Callable[[], nn.Module]) -> Callable[[], nn.Module]:
@@ -112,7 +114,7 @@ def batched(make: Callable[[], nn.Module]) -> Callable[[], nn.Module]:
 
 
 def bert() -> nn.Module:
-    return transformers.BertModel(transformers.BertConfig(**ENCODER))
+    return hf.BertModel(hf.BertConfig(**ENCODER))
 
 
 def bert_example(batch: int, seq: int) -> Example:
@@ -130,7 +132,7 @@ def autocast() -> AbstractContextManager[object]:
 
 def vit() -> nn.Module:
     sizes = {key: size for key, size in ENCODER.items() if key != "vocab_size"}
-    return transformers.ViTModel(transformers.ViTConfig(**sizes, image_size=32, patch_size=8))
+    return hf.ViTModel(hf.ViTConfig(**sizes, image_size=32, patch_size=8))
 
 
 def image_example(batch: int, seq: int) -> Example:
@@ -153,7 +155,7 @@ def two_towers_example(batch: int, seq: int) -> Example:
 
 
 def dit() -> nn.Module:
-    return diffusers.DiTTransformer2DModel(
+    return df.DiTTransformer2DModel(
         num_attention_heads=4,
         attention_head_dim=16,
         in_channels=4,
@@ -174,7 +176,7 @@ def dit_example(batch: int, seq: int) -> Example:
 
 
 def flux() -> nn.Module:
-    return diffusers.FluxTransformer2DModel(
+    return df.FluxTransformer2DModel(
         in_channels=16,
         num_layers=1,
         num_single_layers=1,
@@ -200,7 +202,7 @@ def flux_example(batch: int, seq: int) -> Example:
 
 
 def sd3() -> nn.Module:
-    return diffusers.SD3Transformer2DModel(
+    return df.SD3Transformer2DModel(
         sample_size=8,
         in_channels=4,
         num_layers=2,
@@ -226,7 +228,7 @@ def sd3_example(batch: int, seq: int) -> Example:
 
 
 def wan() -> nn.Module:
-    return diffusers.WanTransformer3DModel(
+    return df.WanTransformer3DModel(
         num_attention_heads=4,
         attention_head_dim=16,
         in_channels=4,
