@@ -46,11 +46,18 @@ struct CallRows {
 /// duplicated there where one user needs the batch's numbers and another the micro-batch's.
 struct Rows {
   capture::Capture capture;
-  std::vector<Carry> tensors;   ///< per tensor
-  std::vector<CallRows> calls;  ///< per call
+  std::vector<Carry> tensors = {};   ///< per tensor
+  std::vector<CallRows> calls = {};  ///< per call
 };
 
-[[nodiscard]] Rows find_rows(capture::Capture capture);
+/// What users say of operators that the table does not know.
+struct Declarations {
+  /// "library::op": with the batch in dimension 0 of some arguments, row i of every result depends
+  /// on row i of those and on whole tensors only.
+  std::vector<std::string> row_wise;
+};
+
+[[nodiscard]] Rows find_rows(capture::Capture capture, const Declarations& declarations = {});
 
 /// One line per call: its name, how it runs, how each output carries the batch, the reason.
 [[nodiscard]] std::string to_string(const Rows& rows);
