@@ -15,6 +15,7 @@ from zoo import (
     ENCODER,
     Entry,
     Example,
+    Model,
     bert_example,
     decoder_example,
     df,
@@ -23,74 +24,73 @@ from zoo import (
 )
 
 import torch
-from torch import nn
 
 VISION: dict[str, Any] = {"image_size": 32, "patch_size": 8}
 LAYERS: dict[str, Any] = {key: size for key, size in ENCODER.items() if key != "vocab_size"}
 
 
-def gpt2() -> nn.Module:
+def gpt2() -> Model:
     return hf.GPT2LMHeadModel(hf.GPT2Config(vocab_size=128, n_embd=64, n_layer=2, n_head=4))
 
 
-def opt() -> nn.Module:
+def opt() -> Model:
     sizes = {"vocab_size": 128, "hidden_size": 64, "ffn_dim": 128, "word_embed_proj_dim": 64}
     return hf.OPTForCausalLM(
         hf.OPTConfig(**sizes, num_hidden_layers=2, num_attention_heads=4, dropout=0.0)
     )
 
 
-def gemma() -> nn.Module:
+def gemma() -> Model:
     return hf.GemmaForCausalLM(hf.GemmaConfig(**DECODER, head_dim=16))
 
 
-def gemma2() -> nn.Module:
+def gemma2() -> Model:
     return hf.Gemma2ForCausalLM(hf.Gemma2Config(**DECODER, head_dim=16, sliding_window=4))
 
 
-def phi() -> nn.Module:
+def phi() -> Model:
     return hf.PhiForCausalLM(hf.PhiConfig(**DECODER | {"num_key_value_heads": 4}))
 
 
-def falcon() -> nn.Module:
+def falcon() -> Model:
     return hf.FalconForCausalLM(
         hf.FalconConfig(vocab_size=128, hidden_size=64, num_hidden_layers=2, num_attention_heads=4)
     )
 
 
-def gpt_neox() -> nn.Module:
+def gpt_neox() -> Model:
     return hf.GPTNeoXForCausalLM(hf.GPTNeoXConfig(**ENCODER))
 
 
-def roberta() -> nn.Module:
+def roberta() -> Model:
     return hf.RobertaModel(hf.RobertaConfig(**ENCODER))
 
 
-def distilbert() -> nn.Module:
+def distilbert() -> Model:
     return hf.DistilBertModel(
         hf.DistilBertConfig(vocab_size=128, dim=64, hidden_dim=128, n_layers=2, n_heads=4)
     )
 
 
-def t5_encoder() -> nn.Module:
+def t5_encoder() -> Model:
     return hf.T5EncoderModel(
         hf.T5Config(vocab_size=128, d_model=64, d_kv=16, d_ff=128, num_layers=2, num_heads=4)
     )
 
 
-def clip_vision() -> nn.Module:
+def clip_vision() -> Model:
     return hf.CLIPVisionModel(hf.CLIPVisionConfig(**LAYERS, **VISION))
 
 
-def clip_text() -> nn.Module:
+def clip_text() -> Model:
     return hf.CLIPTextModel(hf.CLIPTextConfig(**ENCODER, eos_token_id=127))
 
 
-def siglip_vision() -> nn.Module:
+def siglip_vision() -> Model:
     return hf.SiglipVisionModel(hf.SiglipVisionConfig(**LAYERS, **VISION))
 
 
-def whisper_encoder() -> nn.Module:
+def whisper_encoder() -> Model:
     config = hf.WhisperConfig(
         vocab_size=128,
         d_model=64,
@@ -104,32 +104,31 @@ def whisper_encoder() -> nn.Module:
         max_source_positions=32,
         pad_token_id=0,
     )
-    encoder: nn.Module = hf.WhisperModel(config).encoder
-    return encoder
+    return hf.WhisperModel(config).encoder
 
 
-def convnext() -> nn.Module:
+def convnext() -> Model:
     return hf.ConvNextModel(hf.ConvNextConfig(hidden_sizes=[8, 16], depths=[1, 1], num_stages=2))
 
 
-def resnet() -> nn.Module:
+def resnet() -> Model:
     return hf.ResNetModel(
         hf.ResNetConfig(embedding_size=8, hidden_sizes=[16, 32], depths=[1, 1], layer_type="basic")
     )
 
 
-def swin() -> nn.Module:
+def swin() -> Model:
     sizes = {"embed_dim": 16, "depths": [2, 2], "num_heads": [2, 4], "window_size": 4}
     return hf.SwinModel(hf.SwinConfig(**sizes, image_size=32, patch_size=2))
 
 
-def dinov2() -> nn.Module:
+def dinov2() -> Model:
     return hf.Dinov2Model(
         hf.Dinov2Config(hidden_size=64, num_hidden_layers=2, num_attention_heads=4, **VISION)
     )
 
 
-def pixart() -> nn.Module:
+def pixart() -> Model:
     return df.PixArtTransformer2DModel(
         num_attention_heads=4,
         attention_head_dim=16,
@@ -141,7 +140,7 @@ def pixart() -> nn.Module:
     )
 
 
-def hunyuan_video() -> nn.Module:
+def hunyuan_video() -> Model:
     return df.HunyuanVideoTransformer3DModel(
         in_channels=4,
         out_channels=4,
@@ -157,7 +156,7 @@ def hunyuan_video() -> nn.Module:
     )
 
 
-def unet() -> nn.Module:
+def unet() -> Model:
     return df.UNet2DConditionModel(
         sample_size=8,
         in_channels=4,
@@ -226,7 +225,7 @@ def unet_example(batch: int, seq: int) -> Example:
     }
 
 
-def _entry(make: Callable[[], nn.Module], example: Callable[[int, int], Example]) -> Entry:
+def _entry(make: Callable[[], Model], example: Callable[[int, int], Example]) -> Entry:
     return Entry(make.__name__, make, example)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import diffusers
 import transformers
@@ -14,6 +14,7 @@ from torch import nn
 
 hf: Any = transformers  # neither library types its constructors
 df: Any = diffusers
+Model: TypeAlias = Any  # so a model is an nn.Module that mypy knows nothing of
 Example = tuple[tuple[Any, ...], dict[str, Any]]
 
 
@@ -57,7 +58,7 @@ def decoder_example(batch: int, seq: int) -> Example:
     return (ids,), {"attention_mask": mask, "position_ids": positions, "use_cache": False}
 
 
-def llama() -> nn.Module:
+def llama() -> Model:
     return hf.LlamaForCausalLM(hf.LlamaConfig(**DECODER))
 
 
@@ -80,21 +81,21 @@ def decode_step_example(batch: int, seq: int) -> Example:
     }
 
 
-def qwen3() -> nn.Module:
+def qwen3() -> Model:
     return hf.Qwen3ForCausalLM(hf.Qwen3Config(**DECODER, head_dim=16))
 
 
-def mixtral() -> nn.Module:
+def mixtral() -> Model:
     config = hf.MixtralConfig(**DECODER, num_local_experts=4)
     return hf.MixtralForCausalLM(config)
 
 
-def qwen3_moe() -> nn.Module:
+def qwen3_moe() -> Model:
     config = hf.Qwen3MoeConfig(**DECODER, **EXPERTS, num_experts=4, head_dim=16)
     return hf.Qwen3MoeForCausalLM(config)
 
 
-def deepseek_v2() -> nn.Module:
+def deepseek_v2() -> Model:
     latent = {"kv_lora_rank": 16, "q_lora_rank": 24, "v_head_dim": 16}
     heads = {"qk_nope_head_dim": 16, "qk_rope_head_dim": 8, "num_key_value_heads": 4}
     routing = {"n_routed_experts": 4, "n_shared_experts": 1, "first_k_dense_replace": 1}
@@ -102,18 +103,18 @@ def deepseek_v2() -> nn.Module:
     return hf.DeepseekV2ForCausalLM(hf.DeepseekV2Config(**sizes))
 
 
-def batched(make: Callable[[], nn.Module]) -> Callable[[], nn.Module]:
+def batched(make: Callable[[], Model]) -> Callable[[], nn.Module]:
     """The same model with experts as one batched matrix product, which can be trained too."""
 
-    def made() -> nn.Module:
+    def made() -> Model:
         model = make()
-        model.set_experts_implementation("batched_mm")  # type: ignore[operator]
+        model.set_experts_implementation("batched_mm")
         return model
 
     return made
 
 
-def bert() -> nn.Module:
+def bert() -> Model:
     return hf.BertModel(hf.BertConfig(**ENCODER))
 
 
@@ -130,7 +131,7 @@ def autocast() -> AbstractContextManager[object]:
 # Vision models and networks of our own.
 
 
-def vit() -> nn.Module:
+def vit() -> Model:
     sizes = {key: size for key, size in ENCODER.items() if key != "vocab_size"}
     return hf.ViTModel(hf.ViTConfig(**sizes, image_size=32, patch_size=8))
 
@@ -154,7 +155,7 @@ def two_towers_example(batch: int, seq: int) -> Example:
 # Diffusion transformers.
 
 
-def dit() -> nn.Module:
+def dit() -> Model:
     return df.DiTTransformer2DModel(
         num_attention_heads=4,
         attention_head_dim=16,
@@ -175,7 +176,7 @@ def dit_example(batch: int, seq: int) -> Example:
     }
 
 
-def flux() -> nn.Module:
+def flux() -> Model:
     return df.FluxTransformer2DModel(
         in_channels=16,
         num_layers=1,
@@ -201,7 +202,7 @@ def flux_example(batch: int, seq: int) -> Example:
     }
 
 
-def sd3() -> nn.Module:
+def sd3() -> Model:
     return df.SD3Transformer2DModel(
         sample_size=8,
         in_channels=4,
@@ -227,7 +228,7 @@ def sd3_example(batch: int, seq: int) -> Example:
     }
 
 
-def wan() -> nn.Module:
+def wan() -> Model:
     return df.WanTransformer3DModel(
         num_attention_heads=4,
         attention_head_dim=16,

@@ -77,10 +77,13 @@ def capture(
 
 
 def positional_names(model: Callable[..., object]) -> list[str]:
-    """The names of a model's positional parameters."""
+    """The names of a model's positional parameters; none where Python does not know them."""
     function = model.forward if isinstance(model, torch.nn.Module) else model
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    parameters = inspect.signature(function).parameters.values()
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:
+        return []
     return [parameter.name for parameter in parameters if parameter.kind in kinds]
 
 
@@ -103,7 +106,7 @@ def batch_symbols(
 
 def check_linear(gm: fx.GraphModule, batch: Sequence[str]) -> None:
     """Refuses a graph with an input or output size that has the batch other than as a factor."""
-    symbols = {sympy.Symbol(name) for name in batch}
+    symbols = set(batch)
     for node in gm.graph.nodes:
         if node.op == "placeholder":
             _check_linear(node, symbols)
@@ -191,14 +194,14 @@ def _many_captures() -> Any:  # noqa: ANN401
     return torch._dynamo.config.patch(recompile_limit=1 << 20, accumulated_recompile_limit=1 << 20)
 
 
-def _check_linear(node: fx.Node, batch: set[sympy.Symbol]) -> None:
+def _check_linear(node: fx.Node, batch: set[str]) -> None:
     value = node.meta.get("val")
     if not isinstance(value, torch.Tensor):
         return
     for dim, size in enumerate(value.size()):
         expr = expression(size)
-        inside = expr.free_symbols & batch
-        if inside and (expr / next(iter(inside))).free_symbols & batch:
+        inside = [symbol for symbol in expr.free_symbols if symbol.name in batch]
+        if inside and (expr / inside[0]).has(*inside):
             raise BatchLostError(f"dimension {dim} of {node.name} has size {expr}")
 
 

@@ -329,12 +329,13 @@ def _input(work: _Work, node: fx.Node, name: InputName) -> Document:
     return {"name": name.name, "role": "scalar", "value": write_argument(value)}
 
 
-def _constant(work: _Work, node: fx.Node) -> TensorRef:
+def _constant(work: _Work, node: fx.Node) -> object:
+    """A tensor of the graph's own; anything else, such as a subgraph, is left to its reader."""
     value: object = work.gm
     for part in str(node.target).split("."):
         value = getattr(value, part)
     if not isinstance(value, torch.Tensor):
-        raise ValueError("a subgraph has no form in a Capture")
+        return value
     tensor = work.tensor(node.name, value)
     work.constants.append(value)
     entry = {"name": str(node.target), "role": "constant", "tensor": tensor.id}
