@@ -2,11 +2,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <stdexcept>
 #include <vector>
 
+#include "dynaflow/graph/chain.h"
 #include "dynaflow/schedule/op_scheduler.h"
 #include "dynaflow/schedule/verify.h"
+#include "support/counting_body.h"
 #include "support/findings.h"
 #include "support/models.h"
 #include "support/scripted.h"
@@ -217,6 +220,36 @@ TEST(RuleS7, RefusesAReplacementWithoutAKernel) {
   empty.kernel = {};
   EXPECT_THAT(judge(three_in_a_row().graph, replacing_second(empty)),
               ElementsAre(AllOf(Broke(kIllegalReplace), Says("fast has no kernel"), At(kHere))));
+}
+
+TEST(RuleS7, AcceptsAReplacementWithABody) {
+  Replacement bodily = second_as(kRow, kRow);
+  bodily.kernel = {};
+  bodily.body = std::make_shared<CountingBody>(mix(1));
+  EXPECT_THAT(judge(three_in_a_row().graph, replacing_second(bodily)), IsEmpty());
+}
+
+TEST(RuleS7, RefusesAReplacementWithAKernelAndABody) {
+  Replacement both = second_as(kRow, kRow);
+  both.body = std::make_shared<CountingBody>(mix(1));
+  EXPECT_THAT(judge(three_in_a_row().graph, replacing_second(both)),
+              ElementsAre(AllOf(Broke(kIllegalReplace), Says("has a kernel and a body"))));
+}
+
+TEST(RuleS7, AcceptsAReplacementMadeFromTheContextsGraph) {
+  const auto replace = [](ScheduleContext& ctx) {
+    while (ctx.unfinished()) {
+      const ReadyOp op = ctx.get_ready_ops().front();
+      const ChainBoundary chain = chain_boundary(ctx.graph(), std::array{op.id()});
+      Replacement fast{.name = "fast", .kernel = mix(1)};
+      for (std::size_t i = 0; i < chain.operands.size(); ++i) {
+        (i < chain.reads ? fast.inputs : fast.outputs)
+            .push_back(ctx.graph().value(chain.operands[i].value).type);
+      }
+      ctx.execute(op, {.replace_func = fast});
+    }
+  };
+  EXPECT_THAT(judge(two_branches().graph, replace), IsEmpty());
 }
 
 TEST(RuleS7, RefusesAReplacementThatMissesAnInput) {

@@ -79,8 +79,8 @@ ValueId GraphBuilder::add_value(ValueSpec spec, Memory memory, Where where) {
   declare("value", spec.name, where);
   check_size(spec, memory, where);
   const auto storage = id_at<StorageId>(graph_.storages_.size());
-  graph_.storages_.push_back(
-      {spec.name, spec.type.kind, memory, spec.type.bytes(), std::move(spec.blocks)});
+  graph_.storages_.push_back({spec.name, spec.type.kind, memory, spec.type.bytes(),
+                              std::move(spec.blocks), size_of(spec.type.dtype)});
   graph_.values_.push_back({std::move(spec.name), storage, std::move(spec.type), 0});
   return id_at<ValueId>(graph_.values_.size() - 1);
 }

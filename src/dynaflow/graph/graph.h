@@ -33,6 +33,7 @@ struct Storage {
   Memory memory = Memory::kArena;
   Extent row_bytes = 0;
   Extent blocks = 1;
+  std::int64_t element_bytes = 1;  ///< no block ends within an element
 
   [[nodiscard]] bool has_rows() const { return kind == Kind::kSplit || kind == Kind::kCoupled; }
   /// Whether values see it as a whole only: there is no telling where a part of it would be.

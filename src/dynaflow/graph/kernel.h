@@ -89,6 +89,11 @@ struct KernelArgs {
   std::span<const std::int64_t> symbols = {};  ///< of this batch, in the graph's order
   std::string_view name = {};                  ///< the step's label: "layers.3.attn.1"
   BodyCounts* counts = nullptr;                ///< the lane's, to add to
+  /// How many cores the lane was granted, for bodies that use several threads; kAllCores where
+  /// there is no other lane.
+  int cores = kAllCores;
+
+  static constexpr int kAllCores = -1;
 
   [[nodiscard]] const View& in(std::size_t i) const { return views[i]; }
   [[nodiscard]] const View& out(std::size_t i) const { return views[reads + i]; }

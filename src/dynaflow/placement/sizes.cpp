@@ -40,8 +40,9 @@ Result<void> set_storages(const Graph& graph, Placement& placement) {
     StorageSize& size = placement.storages[i];
     size = {storage.row_bytes.evaluate(placement.symbols),
             storage.blocks.evaluate(placement.symbols)};
-    const bool divides = size.blocks == 0 ? size.row_bytes == 0 : size.row_bytes % size.blocks == 0;
-    if (size.row_bytes >= 0 && size.row_bytes <= kMostBytes && size.blocks >= 0 && divides) {
+    if (size.row_bytes >= 0 && size.row_bytes <= kMostBytes && size.blocks >= 0 &&
+        size.row_bytes / storage.element_bytes % std::max<std::int64_t>(size.blocks, 1) == 0 &&
+        (size.blocks > 0 || size.row_bytes == 0)) {
       continue;
     }
     return refused(kBadBinding,

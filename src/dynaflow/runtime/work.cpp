@@ -41,6 +41,7 @@ Program::Work::Work(std::shared_ptr<const PlacedPlan> placed, std::vector<LaneGr
     entry.args.memory = &unplaced_;
     entry.args.name = entry.name;
     entry.args.counts = &counts_[step.lane.index];
+    if (lanes.size() > 1) entry.args.cores = static_cast<int>(lanes[step.lane.index].cores.size());
     entry.operands = step.operands;
   }
   mark_awaited();
