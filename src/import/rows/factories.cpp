@@ -45,7 +45,9 @@ Outcome arange(const Site& site) {
   const bool from_zero = start.is_none() || start.integer() == 0;
   const std::int64_t width = step.is_none() ? 1 : step.integer().value_or(0);
   Outcome outcome = once(site, *place, "it numbers the rows of the whole batch");
-  if (!from_zero || width <= 0) return outcome;
+  const DType dtype = site.dtype(site.output());
+  const bool whole_numbers = dtype == DType::kI64 || dtype == DType::kI32;
+  if (!from_zero || width <= 0 || !whole_numbers) return outcome;
 
   State& numbers = outcome.outputs.front();
   numbers.role = State::Role::kRowNumbers;

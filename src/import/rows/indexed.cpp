@@ -81,6 +81,9 @@ std::optional<Indexed> indexed_by_dim(const Site& site) {
 bool number_rows_of(const Site& site, TensorId numbers, TensorId tensor) {
   const State& state = site.state(numbers);
   const State& rows = site.state(tensor);
+  const std::vector<TensorId> inputs = site.inputs();
+  // Used twice, they might be meant as the batch's numbers the other time.
+  if (std::ranges::count(inputs, numbers) != 1) return false;
   return state.role == State::Role::kRowNumbers && rows.is_split() &&
          rows.carry.outer == Extent(1) && site.inner(tensor) == state.step;
 }

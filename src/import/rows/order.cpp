@@ -179,6 +179,7 @@ Outcome keep_order(const Site& site, Family family) {
   }
   Outcome outcome = family(site);
   if (outcome.runs != CallRows::Runs::kRowWise || !outcome.counted.empty()) return refuse(site);
+  if (outcome.sizes == Outcome::Sizes::kFixed && site.reads_batch_size()) return refuse(site);
   for (std::size_t i = 0; i < outcome.outputs.size(); ++i) {
     State& state = outcome.outputs[i];
     const TensorId output = site.call().outputs[i];
@@ -189,6 +190,14 @@ Outcome keep_order(const Site& site, Family family) {
     state.sort = sort;
   }
   return outcome;
+}
+
+/// Places are whole numbers, which a float need not hold.
+Outcome copy_order(const Site& site, const State& state) {
+  const DType dtype = site.dtype(site.output());
+  const bool places = state.role == Role::kOrder || state.role == Role::kInverse;
+  if (places && dtype != DType::kI64 && dtype != DType::kI32) return refuse(site);
+  return row_wise(site, state);
 }
 
 bool op_is(const Site& site, std::initializer_list<std::string_view> names) {
@@ -205,8 +214,12 @@ bool touches_order(const Site& site) {
 Outcome in_order(const Site& site, Family family) {
   const TensorId first = site.inputs().front();
   const State& state = site.state(first);
-  if (copies(site)) return row_wise(site, state);
-  if (family == constant_like) return constant_like(site);
+  if (family == nullptr) return refuse(site);
+  if (copies(site)) return copy_order(site, state);
+  if (family == constant_like) {
+    Outcome outcome = constant_like(site);
+    return outcome.runs == CallRows::Runs::kRowWise ? outcome : refuse(site);
+  }
   if (has_role(site, first, Role::kOrder)) {
     if (const auto step = divided_step(site)) {
       Outcome outcome = row_wise(site, state);
@@ -232,7 +245,7 @@ Outcome in_order(const Site& site, Family family) {
     const auto outcome = indexed ? index_in_order(site, *indexed) : std::nullopt;
     if (outcome) return *outcome;
   }
-  return family == nullptr ? refuse(site) : keep_order(site, family);
+  return keep_order(site, family);
 }
 
 bool sorts_rows(const Site& site) {

@@ -6,7 +6,6 @@ using capture::TensorId;
 
 Outcome pointwise(const Site& site) {
   const std::vector<TensorId> inputs = site.inputs();
-  if (site.call().outputs.empty()) return row_wise(site, whole());
   const Alignment aligned = align(site, inputs, site.sizes(site.output()));
   if (!aligned.place) return merged(site, aligned.clash);
   return row_wise(site, *aligned.place);

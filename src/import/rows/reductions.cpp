@@ -72,9 +72,32 @@ Outcome leading(const Site& site) {
   return row_wise(site, state.place());
 }
 
+namespace {
+
+/// Channels that hold the batch (instance norm): each row has statistics of its own.
+Outcome norm_per_row(const Site& site, const Place& place) {
+  const std::vector<TensorId> inputs = site.inputs();
+  for (std::size_t i = 1; i < inputs.size(); ++i) {
+    const State& state = site.state(inputs[i]);
+    if (!state.is_split() || state.place() != Place{0, place.outer}) {
+      return merged(site, "it works along the batch");
+    }
+  }
+  Outcome outcome = row_wise(site, place);
+  for (std::size_t i = 1; i < outcome.outputs.size(); ++i) {
+    const TensorId output = site.call().outputs[i];
+    const bool rows = output.valid() && site.has_batch(output);
+    outcome.outputs[i] = rows ? split({0, place.outer}) : whole();
+  }
+  return outcome;
+}
+
+}  // namespace
+
 Outcome batch_norm(const Site& site) {
   const TensorId input = site.inputs().front();
   const State& state = site.state(input);
+  if (state.is_split() && state.carry.dim == 1) return norm_per_row(site, state.place());
   if (!state.is_split() || !others_are_whole(site)) {
     return merged(site, "an argument other than the first carries the batch");
   }
@@ -82,7 +105,6 @@ Outcome batch_norm(const Site& site) {
   Outcome outcome = training
                         ? merged_in_place(site, state.place(), "its statistics are of all rows")
                         : row_wise(site, state.place());
-  if (state.carry.dim == 1) return merged(site, "it works along the batch");
   for (std::size_t i = 1; i < outcome.outputs.size(); ++i) outcome.outputs[i] = whole();
   return outcome;
 }

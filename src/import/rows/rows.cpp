@@ -104,10 +104,11 @@ class Walk {
     const Site site(capture_, number, states, entry == nullptr ? none : entry->spots);
     const Family family = entry == nullptr ? nullptr : entry->family;
     Outcome outcome = answer(site, family);
-    if (touches_order(site) || outcome.outputs.empty()) return outcome;
+    if (touches_order(site) || !site.has_output()) return outcome;
     settle(site, outcome);
-    if (!is_written(site)) follow_numbers(site, family, outcome);
-    if (is_random(site)) draw(outcome);
+    follow_numbers(site, family, outcome);
+    if (is_written(site)) forget_numbers(outcome);
+    if (is_random(site, family)) draw(outcome);
     return outcome;
   }
 
@@ -125,17 +126,18 @@ class Walk {
     const auto at =
         std::ranges::find_if(inputs, [&](TensorId t) { return states[t.index].is_coupled(); });
     if (at != inputs.end()) return follow_coupled(site, states[at->index]);
-    if (touches_order(site)) return is_written(site) ? refuse_all(site) : in_order(site, family);
+    if (touches_order(site)) {
+      const bool understood = !is_written(site) && !is_random(site, family) && site.has_output();
+      return in_order(site, understood ? family : nullptr);
+    }
     if (!any([](const State& state) { return state.is_split(); }))
       return without_rows(site, family);
     if (sorts_rows(site) && !refused_.contains(site.number()) && !is_written(site)) {
       return sort_rows(site);
     }
     if (family == nullptr) return unknown(site);
-    return family(site);
+    return site.has_output() ? family(site) : check(site);
   }
-
-  static Outcome refuse_all(const Site& site) { return in_order(site, nullptr); }
 
   static Outcome follow_coupled(const Site& site, const State& cause) {
     Outcome outcome = merged(site, "it is made from " + cause.why);
@@ -194,12 +196,16 @@ class Walk {
     outcome.counted.clear();
   }
 
-  static bool is_random(const Site& site) {
+  static bool is_random(const Site& site, Family family) {
+    if (family == drawn) return true;
     if (!site.call().has_tag("nondeterministic_seeded")) return false;
-    const int dropout = site.spots().dropout;
-    if (dropout < 0) return true;
-    const auto* chance = std::get_if<double>(&site.argument(dropout).value);
-    return chance == nullptr || *chance != 0.0;
+    const capture::Argument& dropout = site.argument(site.spots().dropout);
+    const auto* chance = std::get_if<double>(&dropout.value);
+    return dropout.integer() != 0 && (chance == nullptr || *chance != 0.0);
+  }
+
+  static void forget_numbers(Outcome& outcome) {
+    for (State& state : outcome.outputs) state.role = State::Role::kData;
   }
 
   static void draw(Outcome& outcome) {
@@ -207,8 +213,8 @@ class Walk {
     outcome.reason = "it draws random numbers";
     for (State& state : outcome.outputs) {
       if (state.carry.kind == Carry::Kind::kPartial) state = whole();
-      state.role = State::Role::kData;
     }
+    forget_numbers(outcome);
   }
 
   const Capture& capture_;

@@ -12,11 +12,11 @@ namespace dynaflow::rows {
 /// How a tensor carries the batch.
 struct Carry {
   enum class Kind : std::uint8_t {
-    kWhole,    ///< the same for every micro-batch
+    kWhole,    ///< the same for every micro-batch; may be a merged call's (a mean over the batch)
     kSplit,    ///< row i is made of row i: a micro-batch's tensor is a part of the batch's
     kLocal,    ///< right only together with the micro-batch that made it (a sort of its tokens)
     kPartial,  ///< a sum over rows: the micro-batches' tensors add up to the batch's
-    kCoupled,  ///< depends on all rows at once: exists for the whole batch only
+    kCoupled,  ///< has rows, but not the batch's (a sort of them): exists for the whole batch only
   };
 
   Kind kind = Kind::kWhole;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "dynaflow/base/check.h"
 #include "import/rows/quotient.h"
 
 namespace dynaflow::rows {
@@ -23,6 +24,13 @@ std::vector<TensorId> Site::inputs() const {
   capture::for_each_input(call_, [&](TensorId tensor) { tensors.push_back(tensor); });
   return tensors;
 }
+
+TensorId Site::output() const {
+  DYNAFLOW_CHECK(has_output());
+  return *std::ranges::find_if(call_.outputs, &TensorId::valid);
+}
+
+bool Site::has_output() const { return std::ranges::any_of(call_.outputs, &TensorId::valid); }
 
 Extent Site::inner(TensorId tensor) const {
   const Place place = state(tensor).place();

@@ -47,7 +47,9 @@ class Site {
   [[nodiscard]] std::optional<capture::TensorId> tensor_at(int index) const;
   /// Every tensor among the arguments, in order.
   [[nodiscard]] std::vector<capture::TensorId> inputs() const;
-  [[nodiscard]] capture::TensorId output() const { return call_.outputs.front(); }
+  /// The first output that is a tensor; only for calls that have one.
+  [[nodiscard]] capture::TensorId output() const;
+  [[nodiscard]] bool has_output() const;
 
   [[nodiscard]] const State& state(capture::TensorId tensor) const { return states_[tensor.index]; }
   [[nodiscard]] const std::string& name(capture::TensorId tensor) const {

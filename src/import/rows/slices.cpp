@@ -53,6 +53,7 @@ Outcome pieces(const Site& site) {
   }
   Outcome outcome;
   for (const TensorId output : site.call().outputs) {
+    if (!output.valid()) return merged(site, "some of its slices are not known");
     const auto count = copies(site, input, site.size(output, from.dim));
     if (!count) return merged(site, "it takes slices of the batch's rows");
     outcome.outputs.push_back(split({from.dim, *count}));
