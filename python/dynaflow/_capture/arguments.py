@@ -4,9 +4,9 @@ import math
 from typing import NamedTuple
 
 import sympy  # type: ignore[import-untyped]
-from dynaflow._capture.sizes import write_size
 
 import torch
+from dynaflow._capture.sizes import write_size
 
 DTYPES: dict[torch.dtype, str] = {
     torch.bool: "bool",

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import sympy  # type: ignore[import-untyped]
+from torch._dynamo.backends.common import aot_autograd
+
+import torch
 from dynaflow._capture.inputs import aot_inputs, dynamo_inputs
 from dynaflow._capture.marks import (
     LADDER,
@@ -21,9 +24,6 @@ from dynaflow._capture.marks import (
 from dynaflow._capture.sizes import expression
 from dynaflow._capture.translate import Document, InputName, Translation, translate
 from dynaflow._capture.untranslatable import UntranslatableError
-from torch._dynamo.backends.common import aot_autograd
-
-import torch
 from torch import fx
 
 log = logging.getLogger("dynaflow")

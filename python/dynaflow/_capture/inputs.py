@@ -7,14 +7,14 @@ of Dynamo each of its own came from. Both together give names that hold inside a
 import re
 from collections.abc import Sequence
 
-from dynaflow._capture.translate import InputName, Role
 from torch._functorch._aot_autograd.descriptors import PlainAOTInput
 
 import torch
+from dynaflow._capture.provenance import path_steps
+from dynaflow._capture.translate import InputName, Role
 from torch import fx
 
-_STEP = re.compile(r"\[['\"]?([^\]'\"]+)['\"]?\]|\.(\w+)")
-_REGISTRIES = {"_modules", "_parameters", "_buffers"}
+_SCOPE = re.compile(r"^[LG](?=\[)")
 
 
 def dynamo_inputs(gm: fx.GraphModule, positional: Sequence[str] = ()) -> list[InputName]:
@@ -42,8 +42,7 @@ def plain_name(source: str, positional: Sequence[str] = ()) -> str:
     >>> plain_name("L['args'][0]", ["input_ids"])
     'input_ids'
     """
-    steps = [key or attribute for key, attribute in _STEP.findall(source)]
-    steps = [step for step in steps if step not in _REGISTRIES]
+    steps = path_steps(_SCOPE.sub("", source))
     if steps[:1] in (["self"], ["kwargs"]) and len(steps) > 1:
         steps = steps[1:]
     elif steps[:1] == ["args"] and len(steps) > 1 and int(steps[1]) < len(positional):

@@ -9,7 +9,8 @@ from torch import fx
 _ROOT = re.compile(r"^[LG]\['\w+'\]\.?")
 _REPEATED = re.compile(r"@\d+")
 _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
-_SUBSCRIPT = re.compile(r"\[['\"]?([^\]'\"]+)['\"]?\]")
+_STEP = re.compile(r"\[['\"]?([^\]'\"]+)['\"]?\]|\.?(\w+)")
+_REGISTRIES = {"__dict__", "_modules", "_parameters", "_buffers"}
 
 
 class Provenance(NamedTuple):
@@ -27,14 +28,22 @@ def provenance(node: fx.Node) -> Provenance:
 
 
 def module_path(path: str) -> str:
-    """A plain module path: ``L['self'].layers[0].mlp@2`` is ``layers.0.mlp``.
+    """A plain module path, without its root and without the number of a repeated call.
 
     >>> module_path("L['self'].layers.0.mlp@2")
     'layers.0.mlp'
     """
-    plain = _REPEATED.sub("", _ROOT.sub("", path))
-    plain = re.sub(r"\._(modules|parameters|buffers)\b|^_(modules|parameters|buffers)\b", "", plain)
-    return _SUBSCRIPT.sub(r".\1", plain).strip(".")
+    return ".".join(path_steps(_REPEATED.sub("", _ROOT.sub("", path))))
+
+
+def path_steps(path: str) -> list[str]:
+    """The names on a path of attributes and items, without the registries of nn.Module.
+
+    >>> path_steps("layers[0]._parameters['weight']")
+    ['layers', '0', 'weight']
+    """
+    steps = (key or attribute for key, attribute in _STEP.findall(path))
+    return [step for step in steps if step not in _REGISTRIES]
 
 
 def _modules(node: fx.Node) -> list[list[str]]:
