@@ -127,6 +127,18 @@ bool Capture::depends_on(const Extent& size, SymbolId other) const {
   return false;
 }
 
+bool Capture::depends_on_data(const Extent& size) const {
+  const auto from_data = [&](SymbolId id) {
+    const Symbol& symbol = symbols[id.index];
+    return symbol.role == Symbol::Role::kData ||
+           std::ranges::any_of(symbol.arguments,
+                               [&](const Extent& argument) { return depends_on_data(argument); });
+  };
+  return std::ranges::any_of(size.terms(), [&](const Extent::Term& term) {
+    return std::ranges::any_of(term.factors, from_data);
+  });
+}
+
 std::string to_string(const Capture& capture, const Tensor& tensor) {
   std::string text = dynaflow::to_string(tensor.dtype) + "[";
   const std::vector<std::string> names = capture.symbol_names();

@@ -180,6 +180,8 @@ struct Capture {
   /// Whether a symbol, or a size, changes with `other`: itself or through derived symbols.
   [[nodiscard]] bool depends_on(SymbolId symbol, SymbolId other) const;
   [[nodiscard]] bool depends_on(const Extent& size, SymbolId other) const;
+  /// Whether a size is known only after a call ran.
+  [[nodiscard]] bool depends_on_data(const Extent& size) const;
 };
 
 /// One line per call: outputs, op, arguments; with types.

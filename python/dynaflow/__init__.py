@@ -1,0 +1,48 @@
+"""DynaFlow: an unchanged PyTorch model under a schedule that is a small program of its own.
+
+>>> import torch, dynaflow
+>>> fast = torch.compile(model, backend="dynaflow", options={"scheduler": dynaflow.Leapfrog()})
+"""
+
+from dynaflow._version import check_torch
+
+check_torch()
+
+from dynaflow._C import (  # noqa: E402  (after the check: another torch cannot load it)
+    Batch,
+    Branches,
+    Error,
+    Finding,
+    IssuedStep,
+    Lane,
+    Leapfrog,
+    Microbatch,
+    ReadyOp,
+    ScheduleContext,
+    Sequential,
+    Split,
+)
+from dynaflow.annotations import SplitFunc, SplitModule, mark  # noqa: E402
+from dynaflow.compiled import CompiledModule, compile  # noqa: E402, A004
+from dynaflow.scheduler import OpScheduler  # noqa: E402
+
+__all__ = [
+    "Batch",
+    "Branches",
+    "CompiledModule",
+    "Error",
+    "Finding",
+    "IssuedStep",
+    "Lane",
+    "Leapfrog",
+    "Microbatch",
+    "OpScheduler",
+    "ReadyOp",
+    "ScheduleContext",
+    "Sequential",
+    "Split",
+    "SplitFunc",
+    "SplitModule",
+    "compile",
+    "mark",
+]

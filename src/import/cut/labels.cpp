@@ -1,0 +1,271 @@
+#include "import/cut/labels.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <numeric>
+#include <set>
+
+namespace dynaflow::cut {
+namespace {
+
+using capture::Call;
+using capture::Capture;
+using capture::Module;
+
+/// "aten::mm" -> "mm".
+std::string_view short_name(std::string_view op) {
+  const std::size_t at = op.rfind("::");
+  return at == std::string_view::npos ? op : op.substr(at + 2);
+}
+
+/// "aten.mm.default": the name as PyTorch prints it.
+std::string printed_name(const Call& call) {
+  std::string text = call.op;
+  if (const std::size_t at = text.find("::"); at != std::string::npos) text.replace(at, 2, ".");
+  return text + "." + (call.overload.empty() ? "default" : call.overload);
+}
+
+bool matches_module(const std::string& pattern, const Module& module) {
+  return matches(pattern, module.type) || matches(pattern, module.path);
+}
+
+bool matches_function(const std::string& pattern, const Call& call) {
+  const auto is_from = [&](const std::string& function) { return matches(pattern, function); };
+  return matches(pattern, call.op) || matches(pattern, short_name(call.op)) ||
+         matches(pattern, call.name()) || matches(pattern, printed_name(call)) ||
+         std::ranges::any_of(call.functions, is_from);
+}
+
+/// The path of the innermost module, for names.
+std::string innermost(const Call& call) {
+  return call.modules.empty() ? std::string() : call.modules.back().path;
+}
+
+std::string joined(const std::string& path, std::string_view name) {
+  return path.empty() ? std::string(name) : path + "." + std::string(name);
+}
+
+/// "layers.3" -> "layers.#", for modules that sit in a list; otherwise empty.
+std::string list_of(const std::string& path) {
+  const std::size_t dot = path.rfind('.');
+  const std::string last = dot == std::string::npos ? path : path.substr(dot + 1);
+  const bool number =
+      !last.empty() && std::ranges::all_of(last, [](unsigned char c) { return std::isdigit(c); });
+  return number ? path.substr(0, path.size() - last.size()) + "#" : std::string();
+}
+
+class Labeller {
+ public:
+  explicit Labeller(const Capture& capture) : capture_(capture) {
+    labels_.calls.resize(capture.calls.size());
+  }
+
+  void apply(const Rule& rule) {
+    bool found = false;
+    switch (rule.selects) {
+      case Rule::Selects::kModule:
+        found = apply_module(rule);
+        break;
+      case Rule::Selects::kFunction:
+        found = apply_function(rule);
+        break;
+      case Rule::Selects::kMark:
+        found = apply_mark(rule);
+        break;
+    }
+    if (!found) warn(rule);
+  }
+
+  /// Marks in the model need no rule.
+  void apply_marks() {
+    for (std::size_t i = 0; i < capture_.calls.size(); ++i) {
+      const Call& call = capture_.calls[i];
+      if (!call.marks.empty()) label_mark(i, call.marks.back(), {});
+    }
+  }
+
+  void apply_collectives() {
+    for (std::size_t i = 0; i < capture_.calls.size(); ++i) {
+      const Call& call = capture_.calls[i];
+      if (!is_collective(call) || !labels_.calls[i].key.empty()) continue;
+      set(i, "call:" + std::to_string(i), joined(innermost(call), short_name(call.op)),
+          {"network"});
+    }
+  }
+
+  /// The outermost modules that sit in a list of several of their kind.
+  void apply_repeated_blocks() {
+    std::map<std::string, std::set<std::string>> members;
+    for (const Call& call : capture_.calls) {
+      for (const Module& module : call.modules) {
+        const std::string list = list_of(module.path);
+        if (!list.empty()) members[list + module.type].insert(module.path);
+      }
+    }
+    for (std::size_t i = 0; i < capture_.calls.size(); ++i) {
+      for (const Module& module : capture_.calls[i].modules) {
+        const auto at = members.find(list_of(module.path) + module.type);
+        if (at == members.end() || at->second.size() < 2) continue;
+        if (labels_.calls[i].key.empty()) set(i, "module:" + module.path, module.path, {});
+        break;
+      }
+    }
+  }
+
+  [[nodiscard]] Labels take() { return std::move(labels_); }
+
+ private:
+  void set(std::size_t call, std::string key, std::string name, std::vector<std::string> tags) {
+    labels_.calls[call] = {std::move(key), std::move(name), std::move(tags)};
+  }
+
+  bool apply_module(const Rule& rule) {
+    bool found = false;
+    for (std::size_t i = 0; i < capture_.calls.size(); ++i) {
+      const auto& modules = capture_.calls[i].modules;
+      const auto deepest = std::ranges::find_if(
+          modules.rbegin(), modules.rend(),
+          [&](auto& module) { return matches_module(rule.patterns.front(), module); });
+      if (deepest == modules.rend()) continue;
+      set(i, "module:" + deepest->path, deepest->path, rule.tags);
+      found = true;
+    }
+    return found;
+  }
+
+  bool apply_function(const Rule& rule) {
+    bool found = false;
+    for (std::size_t i = 0; i + rule.patterns.size() <= capture_.calls.size(); ++i) {
+      bool all = true;
+      for (std::size_t k = 0; all && k < rule.patterns.size(); ++k) {
+        all = matches_function(rule.patterns[k], capture_.calls[i + k]);
+      }
+      if (!all) continue;
+      const Call& first = capture_.calls[i];
+      for (std::size_t k = 0; k < rule.patterns.size(); ++k) {
+        set(i + k, "call:" + std::to_string(i), joined(innermost(first), short_name(first.op)),
+            rule.tags);
+      }
+      found = true;
+      i += rule.patterns.size() - 1;
+    }
+    return found;
+  }
+
+  bool apply_mark(const Rule& rule) {
+    bool found = false;
+    for (std::size_t i = 0; i < capture_.calls.size(); ++i) {
+      for (const capture::Mark& mark : capture_.calls[i].marks) {
+        if (!matches(rule.patterns.front(), mark.name)) continue;
+        label_mark(i, mark, rule.tags);
+        found = true;
+      }
+    }
+    return found;
+  }
+
+  void label_mark(std::size_t call, const capture::Mark& mark, std::vector<std::string> tags) {
+    tags.insert(tags.end(), mark.tags.begin(), mark.tags.end());
+    const std::string name = joined(block_of(capture_.calls[call]), mark.name);
+    set(call, "mark:" + name, name, std::move(tags));
+  }
+
+  /// The outermost member of a list that the call is in: "layers.3".
+  static std::string block_of(const Call& call) {
+    for (const Module& module : call.modules) {
+      if (!list_of(module.path).empty()) return module.path;
+    }
+    return {};
+  }
+
+  void warn(const Rule& rule) {
+    std::set<std::string> names;
+    for (const Call& call : capture_.calls) {
+      if (rule.selects == Rule::Selects::kModule) {
+        for (const Module& module : call.modules) names.insert({module.type, module.path});
+      } else if (rule.selects == Rule::Selects::kFunction) {
+        names.insert(std::string(short_name(call.op)));
+      } else {
+        for (const capture::Mark& mark : call.marks) names.insert(mark.name);
+      }
+    }
+    std::string text = "the rule '" + rule.patterns.front() + "' matches nothing";
+    const std::vector<std::string> near = nearest(rule.patterns.front(), names);
+    for (std::size_t i = 0; i < near.size(); ++i) text += (i == 0 ? "; near: " : ", ") + near[i];
+    labels_.warnings.push_back(std::move(text));
+  }
+
+  static std::size_t distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    std::iota(row.begin(), row.end(), 0U);
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+      std::size_t diagonal = std::exchange(row[0], i);
+      for (std::size_t j = 1; j <= b.size(); ++j) {
+        const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+        diagonal = row[j];
+        row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+      }
+    }
+    return row.back();
+  }
+
+  static std::vector<std::string> nearest(const std::string& pattern,
+                                          const std::set<std::string>& names) {
+    std::vector<std::pair<std::size_t, std::string>> ranked;
+    for (const std::string& name : names) {
+      if (!name.empty()) ranked.emplace_back(distance(pattern, name), name);
+    }
+    std::ranges::sort(ranked);
+    std::vector<std::string> near;
+    for (const auto& [far, name] : ranked) {
+      if (near.size() < 3) near.push_back(name);
+    }
+    return near;
+  }
+
+  const Capture& capture_;
+  Labels labels_;
+};
+
+}  // namespace
+
+bool matches(std::string_view pattern, std::string_view text) {
+  std::size_t p = 0;
+  std::size_t t = 0;
+  std::size_t star = std::string_view::npos;
+  std::size_t resume = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
+      ++p;
+      ++t;
+    } else if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      resume = t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++resume;
+    } else {
+      return false;
+    }
+  }
+  return pattern.find_first_not_of('*', p) == std::string_view::npos;
+}
+
+bool is_collective(const Call& call) {
+  return call.op.starts_with("_c10d_functional::") || call.op.starts_with("c10d::");
+}
+
+Labels make_labels(const Capture& capture, const std::vector<Rule>& rules) {
+  Labeller labeller(capture);
+  labeller.apply_marks();
+  for (const Rule& rule : rules) labeller.apply(rule);
+  const bool annotated = !rules.empty() || std::ranges::any_of(capture.calls, [](const Call& call) {
+    return !call.marks.empty();
+  });
+  if (!annotated) labeller.apply_repeated_blocks();
+  labeller.apply_collectives();
+  return labeller.take();
+}
+
+}  // namespace dynaflow::cut

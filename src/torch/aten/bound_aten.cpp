@@ -1,0 +1,346 @@
+#include "torch/aten/bound_aten.h"
+
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/ops/copy.h>
+#include <ATen/record_function.h>
+#include <c10/core/CPUAllocator.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "import/cut/layout.h"
+#include "import/cut/views.h"
+#include "torch/aten/lane_team.h"
+
+namespace dynaflow::aten {
+namespace {
+
+using capture::Argument;
+using capture::Call;
+using capture::TensorId;
+using Form = AtenBody::Form;
+using Place = AtenBody::Place;
+
+/// Nothing but kernels: no autograd, no autocast.
+struct KernelsOnly {
+  at::AutoDispatchBelowADInplaceOrView below_autograd;
+  c10::impl::ExcludeDispatchKeyGuard no_autocast{c10::autocast_dispatch_keyset};
+};
+
+c10::Storage make_storage(std::int64_t bytes) {
+  return c10::Storage(c10::Storage::use_byte_size_t(), static_cast<std::size_t>(bytes),
+                      c10::DataPtr(nullptr, c10::kCPU), nullptr, /*resizable=*/false);
+}
+
+at::Tensor make_tensor(const c10::Storage& storage, DType dtype,
+                       const std::vector<std::int64_t>& sizes,
+                       const std::vector<std::int64_t>& strides, std::int64_t offset_bytes) {
+  auto tensor = at::detail::make_tensor<c10::TensorImpl>(
+      c10::Storage(storage), c10::DispatchKeySet(c10::DispatchKey::CPU),
+      c10::scalarTypeToTypeMeta(to_scalar_type(dtype)));
+  tensor.unsafeGetTensorImpl()->set_sizes_and_strides(sizes, strides,
+                                                      offset_bytes / size_of(dtype));
+  return tensor;
+}
+
+void point(const c10::Storage& storage, std::byte* data) {
+  storage.unsafeGetStorageImpl()->set_data_ptr_noswap(c10::DataPtr(data, c10::kCPU));
+}
+
+std::int64_t extent_of(const View& view) {
+  return view.rows == 0 ? 0 : (view.blocks - 1) * view.block_stride + view.rows * view.row_stride;
+}
+
+std::string message_of(const std::exception& failure) {
+  if (const auto* error = dynamic_cast<const c10::Error*>(&failure)) {
+    return error->what_without_backtrace();
+  }
+  return failure.what();
+}
+
+/// The tensors that a call returned, in order; lists are flattened as the Capture has them.
+void for_each_result(const torch::jit::Stack& stack, auto&& f) {
+  for (const c10::IValue& value : stack) {
+    if (value.isTensorList()) {
+      for (const at::Tensor& tensor : value.toTensorVector()) f(tensor);
+    } else {
+      f(value.isTensor() ? value.toTensor() : at::Tensor());
+    }
+  }
+}
+
+}  // namespace
+
+BoundAten::BoundAten(const AtenBody& body, const BindArgs& args)
+    : body_(body), reads_(args.reads), skips_(body.skips(args)) {
+  if (skips_) return;
+  const KernelsOnly kernels;
+  symbols_ = local_symbols(body, args);
+  scratch_ = make_scratch(body, args);
+  tensors_.resize(body.slots().size());
+  make_operands(args);
+  make_scratch_tensors();
+  for (const AtenBody::Instruction& instruction : body.instructions()) {
+    try {
+      add(instruction);
+    } catch (const std::exception& failure) {
+      throw std::runtime_error(instruction.call->name() + ": " + message_of(failure));
+    }
+  }
+  for (const Copy& copy : copies_) {
+    copied_bytes_ +=
+        (copy.read ? copy.dense.nbytes() : 0) + (copy.written ? copy.dense.nbytes() : 0);
+  }
+}
+
+const capture::Tensor& BoundAten::captured(std::uint32_t slot) const {
+  return body_.cut().capture().tensor(body_.slots()[slot].tensor);
+}
+
+Scope BoundAten::scope() const {
+  return {symbols_, [this](TensorId tensor) { return tensors_[body_.slot_of(tensor)]; }};
+}
+
+void BoundAten::make_operands(const BindArgs& args) {
+  for (const View& view : args.views) storages_.push_back(make_storage(extent_of(view)));
+  storages_.push_back(make_storage(scratch_.bytes));
+  addresses_.assign(storages_.size(), nullptr);
+  for (std::uint32_t slot = 0; slot < tensors_.size(); ++slot) {
+    if (body_.slots()[slot].place != Place::kOperand) continue;
+    const std::uint32_t operand = body_.slots()[slot].operand;
+    const bool written = operand >= args.reads;
+    if (scratch_.offsets[slot] >= 0) {
+      make_copy(slot, args.views[operand], written);
+    } else {
+      make_operand(slot, args.views[operand], written);
+    }
+  }
+}
+
+void BoundAten::make_operand(std::uint32_t slot, const View& view, bool /*written*/) {
+  const auto layout = cut::layout_of(body_.cut().rows, body_.slots()[slot].tensor);
+  tensors_[slot] =
+      make_tensor(storages_[body_.slots()[slot].operand], view.dtype,
+                  evaluate(captured(slot).sizes, symbols_), evaluate(layout.strides, symbols_), 0);
+}
+
+void BoundAten::make_copy(std::uint32_t slot, const View& view, bool written) {
+  const auto layout = cut::layout_of(body_.cut().rows, body_.slots()[slot].tensor);
+  const c10::Storage& scratch = storages_.back();
+  const std::int64_t at = scratch_.offsets[slot];
+  tensors_[slot] = make_tensor(scratch, view.dtype, evaluate(captured(slot).sizes, symbols_),
+                               evaluate(layout.strides, symbols_), at);
+  const std::int64_t bytes = size_of(view.dtype);
+  const std::int64_t rest = view.row_stride / bytes;
+  const std::vector<std::int64_t> sizes{view.blocks, view.rows, rest};
+  const std::int64_t operand = body_.slots()[slot].operand;
+  const bool updated = written && operand < static_cast<std::int64_t>(reads_ + body_.updates());
+  copies_.push_back({make_tensor(storages_[static_cast<std::size_t>(operand)], view.dtype, sizes,
+                                 {view.block_stride / bytes, rest, 1}, 0),
+                     make_tensor(scratch, view.dtype, sizes, {view.rows * rest, rest, 1}, at),
+                     !written || updated, written});
+}
+
+void BoundAten::make_scratch_tensors() {
+  for (std::uint32_t slot = 0; slot < tensors_.size(); ++slot) {
+    if (body_.slots()[slot].place != Place::kScratch) continue;
+    const capture::Tensor& tensor = captured(slot);
+    const auto layout = cut::layout_of(body_.cut().rows, body_.slots()[slot].tensor);
+    tensors_[slot] = make_tensor(storages_.back(), tensor.dtype, evaluate(tensor.sizes, symbols_),
+                                 evaluate(layout.strides, symbols_), scratch_.offsets[slot]);
+  }
+}
+
+bool BoundAten::is_late(const Argument& argument) const {
+  bool late = false;
+  capture::for_each_tensor(argument, [&](TensorId tensor) {
+    late = late || body_.slots()[body_.slot_of(tensor)].place == Place::kLate;
+  });
+  const auto depends = [&](const Argument& item) {
+    const auto size = item.size();
+    return size && body_.cut().capture().depends_on_data(*size);
+  };
+  return late || depends(argument) || std::ranges::any_of(argument.list(), depends);
+}
+
+BoundAten::Step BoundAten::make_step(const AtenBody::Instruction& instruction,
+                                     const c10::OperatorHandle& handle,
+                                     std::span<const Argument> arguments) const {
+  Step step;
+  step.instruction = &instruction;
+  step.handle = &handle;
+  const auto& parameters = handle.schema().arguments();
+  for (std::uint32_t i = 0; i < arguments.size(); ++i) {
+    const c10::TypePtr& type = parameters[i].real_type();
+    if (is_late(arguments[i])) {
+      step.patches.push_back({i, &arguments[i], type});
+      step.arguments.emplace_back();
+    } else {
+      step.arguments.push_back(to_ivalue(arguments[i], type, scope()));
+    }
+  }
+  return step;
+}
+
+void BoundAten::evaluate_now(const AtenBody::Instruction& instruction) {
+  const Step step =
+      make_step(instruction, instruction.op.functional(), instruction.call->arguments);
+  torch::jit::Stack stack = step.arguments;
+  step.handle->callBoxed(stack);
+  std::size_t output = 0;
+  for_each_result(stack, [&](const at::Tensor& result) {
+    const std::uint32_t slot = instruction.outputs[output++];
+    if (slot == AtenBody::kNoSlot) return;
+    if (body_.slots()[slot].place == Place::kOperand) {
+      add_copy_out(slot, result);
+    } else {
+      tensors_[slot] = result;
+    }
+  });
+}
+
+/// A constant that others read: their memory is written anew in each run.
+void BoundAten::add_copy_out(std::uint32_t slot, const at::Tensor& from) {
+  static const c10::OperatorHandle copy =
+      c10::Dispatcher::singleton().findSchemaOrThrow("aten::copy_", "");
+  Step step;
+  step.handle = &copy;
+  step.arguments = {tensors_[slot], from, false};
+  steps_.push_back(std::move(step));
+}
+
+bool BoundAten::is_late_view(const AtenBody::Instruction& instruction) const {
+  return std::ranges::any_of(instruction.outputs, [&](std::uint32_t slot) {
+    return slot != AtenBody::kNoSlot && body_.slots()[slot].place == Place::kLate;
+  });
+}
+
+void BoundAten::add(const AtenBody::Instruction& instruction) {
+  static const c10::OperatorHandle copy =
+      c10::Dispatcher::singleton().findSchemaOrThrow("aten::copy_", "");
+  const auto& arguments = instruction.call->arguments;
+  switch (instruction.form) {
+    case Form::kConstant:
+      evaluate_now(instruction);
+      return;
+    case Form::kView:
+      if (!is_late_view(instruction)) {
+        evaluate_now(instruction);
+        return;
+      }
+      break;
+    case Form::kCopy: {
+      const std::array<Argument, 2> pair{Argument{body_.slots()[instruction.outputs[0]].tensor},
+                                         arguments[0]};
+      Step step = make_step(instruction, copy, pair);
+      if (!step.patches.empty()) step.patches.front().argument = &arguments[0];
+      step.arguments.emplace_back(false);
+      steps_.push_back(std::move(step));
+      return;
+    }
+    case Form::kInto: {
+      Step step = make_step(instruction, *instruction.op.into(), arguments);
+      for (const std::uint32_t slot : instruction.outputs)
+        step.arguments.emplace_back(tensors_[slot]);
+      steps_.push_back(std::move(step));
+      return;
+    }
+    case Form::kInPlace:
+    case Form::kFresh:
+      break;
+  }
+  Step step = make_step(instruction, instruction.op.functional(), arguments);
+  step.results = Step::Results::kKept;
+  steps_.push_back(std::move(step));
+}
+
+void BoundAten::point_operands(const KernelArgs& args) {
+  for (std::size_t i = 0; i < args.views.size(); ++i) {
+    if (args.views[i].data == addresses_[i]) continue;
+    addresses_[i] = args.views[i].data;
+    point(storages_[i], addresses_[i]);
+  }
+  if (args.scratch.data() != addresses_.back()) {
+    addresses_.back() = args.scratch.data();
+    point(storages_.back(), addresses_.back());
+  }
+}
+
+void BoundAten::run(const KernelArgs& args) {
+  if (skips_) return;
+  const KernelsOnly kernels;
+  const LaneTeam team(args.cores);
+  RECORD_FUNCTION(std::string(args.name), std::vector<c10::IValue>());
+  point_operands(args);
+  for (const Copy& copy : copies_) {
+    if (copy.read) copy.dense.copy_(copy.strided);
+  }
+  for (const Step& step : steps_) run_step(step);
+  for (const Copy& copy : copies_) {
+    if (copy.written) copy.strided.copy_(copy.dense);
+  }
+  args.counts->copied_bytes += copied_bytes_;
+}
+
+void BoundAten::run_step(const Step& step) {
+  stack_.assign(step.arguments.begin(), step.arguments.end());
+  try {
+    for (const Patch& patch : step.patches) {
+      stack_[patch.position] = to_ivalue(*patch.argument, patch.type, scope());
+    }
+    step.handle->callBoxed(stack_);
+    if (step.results == Step::Results::kKept) keep_results(step);
+  } catch (const std::exception& failure) {
+    stack_.clear();
+    throw std::runtime_error(step.handle->schema().name() + ": " + message_of(failure));
+  }
+  stack_.clear();
+  if (step.instruction == nullptr) return;
+  for (const std::uint32_t slot : step.instruction->dies) tensors_[slot].reset();
+}
+
+void BoundAten::keep_results(const Step& step) {
+  std::size_t output = 0;
+  const auto& outputs = step.instruction->outputs;
+  for_each_result(stack_, [&](const at::Tensor& result) {
+    if (output >= outputs.size()) return;
+    const std::uint32_t slot = outputs[output++];
+    if (slot != AtenBody::kNoSlot && result.defined()) keep(slot, result);
+  });
+}
+
+void BoundAten::keep(std::uint32_t slot, at::Tensor result) {
+  switch (body_.slots()[slot].place) {
+    case Place::kOperand:
+      // An in-place call returns the operand itself.
+      if (result.unsafeGetTensorImpl() != tensors_[slot].unsafeGetTensorImpl()) {
+        tensors_[slot].copy_(result);
+      }
+      return;
+    case Place::kLate:
+      learn_sizes(slot, result);
+      tensors_[slot] = std::move(result);
+      return;
+    case Place::kScratch:
+    case Place::kBound:
+      return;
+  }
+}
+
+void BoundAten::learn_sizes(std::uint32_t slot, const at::Tensor& tensor) {
+  const capture::Capture& capture = body_.cut().capture();
+  const auto& sizes = captured(slot).sizes;
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d].terms().size() != 1 || sizes[d].constant() != 0) continue;
+    const Extent::Term& term = sizes[d].terms().front();
+    if (term.coefficient != 1 || term.factors.size() != 1) continue;
+    const std::uint32_t symbol = term.factors.front().index;
+    if (capture.symbols[symbol].role != capture::Symbol::Role::kData) continue;
+    symbols_[symbol] = tensor.size(static_cast<std::int64_t>(d));
+    capture.complete(symbols_);
+  }
+}
+
+}  // namespace dynaflow::aten

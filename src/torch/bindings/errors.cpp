@@ -1,0 +1,43 @@
+#include "torch/bindings/errors.h"
+
+#include <pybind11/stl.h>
+
+#include <string>
+
+namespace py = pybind11;
+
+namespace dynaflow::bindings {
+
+void add_errors(py::module_& module) {
+  py::class_<Diagnostic>(module, "Finding", "One reason for a refusal.")
+      .def_property_readonly(
+          "rule", [](const Diagnostic& d) { return std::string(d.rule.id); },
+          "The rule's stable id, such as \"S3\"; docs/rules.md explains each.")
+      .def_property_readonly(
+          "name", [](const Diagnostic& d) { return std::string(d.rule.name); },
+          "The rule's name, such as \"run-twice\".")
+      .def_readonly("message", &Diagnostic::message, "What happened.")
+      .def_readonly("where", &Diagnostic::where, "Where.")
+      .def_readonly("fix", &Diagnostic::fix, "What to do about it.")
+      .def("__repr__", [](const Diagnostic& d) { return to_string(d); });
+
+  PYBIND11_CONSTINIT static py::gil_safe_call_once_and_store<py::object> error_type;
+  error_type.call_once_and_store_result(
+      [&]() -> py::object { return py::exception<Refused>(module, "Error", PyExc_RuntimeError); });
+  error_type.get_stored().attr("__doc__") =
+      "Why something was refused or failed. ``findings`` has every reason, each with the rule's "
+      "id, "
+      "the place and the fix.";
+  py::register_exception_translator([](std::exception_ptr thrown) {
+    try {
+      if (thrown) std::rethrow_exception(thrown);
+    } catch (const Refused& refused) {
+      const py::object& type = error_type.get_stored();
+      py::object error = type(refused.text);
+      error.attr("findings") = refused.error.findings;
+      PyErr_SetObject(type.ptr(), error.ptr());
+    }
+  });
+}
+
+}  // namespace dynaflow::bindings

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include "dynaflow/base/result.h"
+
+namespace dynaflow::bindings {
+
+/// Carries an Error to Python, where it becomes dynaflow.Error with its findings.
+struct Refused : std::exception {
+  explicit Refused(Error why) : error(std::move(why)), text(to_string(error)) {}
+  [[nodiscard]] const char* what() const noexcept override { return text.c_str(); }
+
+  Error error;
+  std::string text;
+};
+
+template <class T>
+T unwrap(Result<T> result) {
+  if (!result) throw Refused(std::move(result.error()));
+  if constexpr (!std::is_void_v<T>) return *std::move(result);
+}
+
+void add_errors(pybind11::module_& module);
+
+}  // namespace dynaflow::bindings

@@ -1,0 +1,14 @@
+#include <pybind11/pybind11.h>
+#include <torch/version.h>
+
+#include "torch/bindings/errors.h"
+#include "torch/bindings/model.h"
+#include "torch/bindings/schedule.h"
+
+PYBIND11_MODULE(_C, module) {
+  module.doc() = "DynaFlow's C++ side; use the dynaflow package instead.";
+  module.attr("torch_version") = TORCH_VERSION;
+  dynaflow::bindings::add_errors(module);
+  dynaflow::bindings::add_schedule(module);
+  dynaflow::bindings::add_model(module);
+}

@@ -1,0 +1,168 @@
+#include "torch/bindings/schedule.h"
+
+#include <pybind11/functional.h>
+#include <pybind11/stl.h>
+
+#include "dynaflow/strategies/strategies.h"
+#include "torch/bindings/errors.h"
+
+namespace py = pybind11;
+
+namespace dynaflow::bindings {
+namespace {
+
+/// A strategy written in Python. It is asked while a plan is recorded, never in a steady run.
+class PythonScheduler : public OpScheduler, public py::trampoline_self_life_support {
+ public:
+  [[nodiscard]] std::string_view name() const override {
+    const py::gil_scoped_acquire gil;
+    if (name_.empty()) name_ = py::str(py::type::of(py::cast(this)).attr("__name__"));
+    return name_;
+  }
+
+  [[nodiscard]] Split split(const Batch& batch) const override {
+    PYBIND11_OVERRIDE_PURE(Split, OpScheduler, split, batch);
+  }
+
+  void schedule(ScheduleContext& ctx) const override {
+    const py::gil_scoped_acquire gil;
+    const py::function own = py::get_override(static_cast<const OpScheduler*>(this), "schedule");
+    if (!own) py::pybind11_fail("an OpScheduler has a method schedule(ctx)");
+    own(py::cast(&ctx, py::return_value_policy::reference));
+  }
+
+ private:
+  mutable std::string name_;  ///< guarded by the GIL
+};
+
+void add_batch(py::module_& module) {
+  py::class_<Split>(module, "Split", "How many rows each micro-batch has.")
+      .def(py::init([](std::vector<std::int64_t> sizes) { return Split{std::move(sizes)}; }),
+           py::arg("sizes"))
+      .def_readonly("sizes", &Split::sizes)
+      .def("__len__", &Split::count)
+      .def("__eq__", [](const Split& a, const Split& b) { return a == b; })
+      .def("__repr__", [](const Split& split) { return to_string(split); });
+
+  py::class_<Batch>(module, "Batch",
+                    "What a strategy may know of this step when it decides how to split.")
+      .def(py::init([](std::int64_t rows, std::vector<std::int64_t> requests,
+                       std::map<std::string, std::int64_t> facts) {
+             return Batch{rows, std::move(requests), std::move(facts)};
+           }),
+           py::arg("rows"), py::arg("requests") = std::vector<std::int64_t>(),
+           py::arg("facts") = std::map<std::string, std::int64_t>())
+      .def_readonly("rows", &Batch::rows)
+      .def_readonly("requests", &Batch::requests, "Rows of each request, in order.")
+      .def_readonly("facts", &Batch::facts, "Anything else the caller wants decided upon.")
+      .def("whole", &Batch::whole, "One micro-batch.")
+      .def("even", &Batch::even, py::arg("parts"),
+           "Micro-batches whose sizes differ by one row at most, the larger ones first.")
+      .def("by_sizes", &Batch::by_sizes, py::arg("sizes"))
+      .def("at_requests", &Batch::at_requests, py::arg("parts"),
+           "Micro-batches that never cut a request in two.");
+}
+
+std::vector<Microbatch> microbatches_of(MicrobatchRange range) {
+  std::vector<Microbatch> list;
+  for (const Microbatch mb : range) list.push_back(mb);
+  return list;
+}
+
+void add_handles(py::module_& module) {
+  py::class_<Microbatch>(module, "Microbatch", "The i-th part of a split batch.")
+      .def_readonly("index", &Microbatch::index)
+      .def("__index__", [](Microbatch mb) { return mb.index; })
+      .def("__eq__", [](Microbatch a, Microbatch b) { return a == b; })
+      .def("__hash__", [](Microbatch mb) { return mb.index; })
+      .def("__repr__",
+           [](Microbatch mb) { return "Microbatch(" + std::to_string(mb.index) + ")"; });
+  py::class_<ReadyOp>(module, "ReadyOp", "An op that may be executed now.")
+      .def_property_readonly("name", &ReadyOp::name)
+      .def_property_readonly(
+          "tags", [](const ReadyOp& op) { return std::set(op.tags().begin(), op.tags().end()); })
+      .def_property_readonly("group", &ReadyOp::group)
+      .def_property_readonly("cost", [](const ReadyOp& op) { return to_string(op.cost()); })
+      .def_property_readonly("microbatches",
+                             [](const ReadyOp& op) { return microbatches_of(op.microbatches()); })
+      .def("__eq__",
+           [](const ReadyOp& a, const ReadyOp& b) {
+             return a.id() == b.id() && a.microbatches() == b.microbatches();
+           })
+      .def("__hash__", [](const ReadyOp& op) { return op.id().index; })
+      .def("__repr__", [](const ReadyOp& op) { return "ReadyOp(" + op.name() + ")"; });
+  py::class_<Lane>(module, "Lane", "An in-order queue of this recording.");
+  py::class_<IssuedStep>(module, "IssuedStep", "A recorded step, to order others after it.");
+}
+
+ExecuteOptions options_of(std::optional<Lane> lane, std::vector<IssuedStep> after) {
+  ExecuteOptions options;
+  if (lane) options.lane = *lane;
+  options.after = std::move(after);
+  return options;
+}
+
+void add_context(py::module_& module) {
+  const auto execute_one = [](ScheduleContext& ctx, const ReadyOp& op, std::optional<Lane> lane,
+                              std::vector<IssuedStep> after) {
+    return ctx.execute(op, options_of(lane, std::move(after)));
+  };
+  const auto execute_all = [](ScheduleContext& ctx, const std::vector<ReadyOp>& ops,
+                              std::optional<Lane> lane, std::vector<IssuedStep> after) {
+    return ctx.execute(ops, options_of(lane, std::move(after)));
+  };
+  py::class_<ScheduleContext>(module, "ScheduleContext",
+                              "What a strategy sees while it records: what is ready, and execute.")
+      .def_property_readonly(
+          "microbatches",
+          [](const ScheduleContext& ctx) { return microbatches_of(ctx.microbatches()); })
+      .def("rows", &ScheduleContext::rows, py::arg("microbatch"),
+           "The rows of a micro-batch. A plan whose strategy asked is used for these sizes only.")
+      .def("get_ready_ops", py::overload_cast<Microbatch>(&ScheduleContext::get_ready_ops),
+           py::arg("microbatch"), "A snapshot in program order.")
+      .def("get_ready_ops", py::overload_cast<>(&ScheduleContext::get_ready_ops))
+      .def("first_ready_op", &ScheduleContext::first_ready_op, py::arg("microbatch"))
+      .def("get_ready_after", &ScheduleContext::get_ready_after, py::arg("ops"),
+           "What would become ready if these had been executed.")
+      .def("unfinished", &ScheduleContext::unfinished)
+      .def(
+          "lane",
+          [](ScheduleContext& ctx, std::string_view name, std::optional<int> cores) {
+            return ctx.lane(name, Share{cores.value_or(Share::kEqualPart)});
+          },
+          py::arg("name"), py::arg("cores") = py::none())
+      .def("execute", execute_one, py::arg("op"), py::kw_only(), py::arg("lane") = py::none(),
+           py::arg("after") = std::vector<IssuedStep>())
+      .def("execute", execute_all, py::arg("ops"), py::kw_only(), py::arg("lane") = py::none(),
+           py::arg("after") = std::vector<IssuedStep>());
+}
+
+void add_strategies(py::module_& module) {
+  py::class_<OpScheduler, PythonScheduler, py::smart_holder>(
+      module, "OpScheduler", py::dynamic_attr(),
+      "A strategy: split(batch) and schedule(ctx), both pure.")
+      .def(py::init<>())
+      .def_property_readonly("name", [](const OpScheduler& s) { return std::string(s.name()); })
+      .def("split", &OpScheduler::split, py::arg("batch"))
+      .def("schedule", &OpScheduler::schedule, py::arg("ctx"));
+  py::class_<Sequential, OpScheduler, py::smart_holder>(
+      module, "Sequential", "One op after the other on one lane, micro-batch by micro-batch.")
+      .def(py::init<int>(), py::arg("parts") = 1);
+  py::class_<Leapfrog, OpScheduler, py::smart_holder>(
+      module, "Leapfrog", "One op of each micro-batch in turn; network ops on a lane of their own.")
+      .def(py::init<int>(), py::arg("parts") = 2);
+  py::class_<Branches, OpScheduler, py::smart_holder>(
+      module, "Branches", "Independent branches of one micro-batch side by side.")
+      .def(py::init<int, int>(), py::arg("lanes") = 2, py::arg("parts") = 1);
+}
+
+}  // namespace
+
+void add_schedule(py::module_& module) {
+  add_batch(module);
+  add_handles(module);
+  add_context(module);
+  add_strategies(module);
+}
+
+}  // namespace dynaflow::bindings

@@ -1,0 +1,230 @@
+#include "torch/model/model.h"
+
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/ops/empty_strided.h>
+
+#include <algorithm>
+
+#include "dynaflow/device/cpu/cpu_device.h"
+#include "import/cut/layout.h"
+#include "import/inplace/in_place.h"
+#include "torch/aten/aten_body.h"
+#include "torch/aten/values.h"
+
+namespace dynaflow::model {
+namespace {
+
+using capture::Input;
+using capture::TensorId;
+
+/// One set of lanes for all models of the process, so that they do not compete for cores.
+std::shared_ptr<Device> shared_device() {
+  static const auto device = std::make_shared<CpuDevice>();
+  return device;
+}
+
+Unexpected refuse(Rule rule, std::string message, std::string where, std::string fix) {
+  return Unexpected(Error(Diagnostic{rule, std::move(message), std::move(where), std::move(fix)}));
+}
+
+/// Outputs whose size only the run knows have no memory ahead of it.
+Result<void> check_outputs(const cut::Cut& cut) {
+  for (const capture::Output& output : cut.capture().outputs) {
+    if (!output.tensor.valid()) continue;
+    const capture::Tensor& tensor = cut.capture().tensor(cut.base[output.tensor.index]);
+    const auto unknown = [&](const Extent& size) { return cut.capture().depends_on_data(size); };
+    if (std::ranges::any_of(tensor.sizes, unknown)) {
+      return refuse(kBadCapture, "output " + tensor.name + " has a size that only the run knows",
+                    "capture " + cut.capture().name, "return it padded, or run unscheduled");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Model>> Model::make(capture::Capture capture,
+                                           const std::vector<cut::Rule>& rules,
+                                           std::shared_ptr<const OpScheduler> scheduler,
+                                           std::vector<at::Tensor> constants) {
+  rows::Rows rows = rows::find_rows(std::move(capture));
+  inplace::update_in_place(rows);
+  auto cut = std::make_shared<const cut::Cut>(cut::make_cut(std::move(rows), rules));
+  if (auto well = check_outputs(*cut); !well) return Unexpected(well.error());
+  auto graph = cut::make_graph(*cut, [&](const cut::Cut&, const cut::Region& region) {
+    return std::make_shared<const aten::AtenBody>(cut, region);
+  });
+  if (!graph) return Unexpected(graph.error());
+  return std::shared_ptr<Model>(
+      new Model(cut, std::move(*graph), std::move(scheduler), std::move(constants)));
+}
+
+Model::Model(std::shared_ptr<const cut::Cut> cut, cut::CutGraph graph,
+             std::shared_ptr<const OpScheduler> scheduler, std::vector<at::Tensor> constants)
+    : cut_(std::move(cut)),
+      scheduler_(std::move(scheduler)),
+      constants_(std::move(constants)),
+      result_of_(cut_->capture().tensors.size(), -1),
+      item_of_(cut_->capture().tensors.size(), -1),
+      device_(shared_device()) {
+  find_bound(graph);
+  find_results(graph);
+  compiled_ = std::make_unique<CompiledGraph>(std::move(graph.graph), scheduler_, *device_);
+}
+
+void Model::find_bound(const cut::CutGraph& graph) {
+  std::vector<char> written(cut_->capture().tensors.size());
+  for (const cut::Region& region : cut_->regions) {
+    for (const TensorId tensor : region.updates) written[tensor.index] = 1;
+  }
+  std::size_t item = 0;
+  std::size_t constant = 0;
+  for (const Input& input : cut_->capture().inputs) {
+    const bool is_constant = input.role == Input::Role::kConstant;
+    const std::size_t at = is_constant ? constant++ : item++;
+    if (!input.tensor.valid()) continue;
+    if (!is_constant) item_of_[input.tensor.index] = static_cast<std::int32_t>(at);
+    const ValueId value = graph.values[input.tensor.index];
+    if (!value.valid()) continue;
+    bound_.push_back(
+        {value, at, is_constant ? Bound::From::kConstant : Bound::From::kItem,
+         cut::layout_of(cut_->rows, input.tensor).strides,
+         written[input.tensor.index] != 0 ? Binding::Use::kWritable : Binding::Use::kReadOnly});
+  }
+}
+
+void Model::find_results(const cut::CutGraph& graph) {
+  const cut::Views views(cut_->capture());
+  for (const capture::Output& output : cut_->capture().outputs) {
+    Returned& returned = returned_.emplace_back();
+    if (!output.tensor.valid()) continue;
+    returned.chain = views.chain(cut_->capture(), output.tensor);
+    const TensorId base = cut_->base[output.tensor.index];
+    if (item_of_[base.index] >= 0 || result_of_[base.index] >= 0) continue;
+    result_of_[base.index] = static_cast<std::int32_t>(results_.size());
+    results_.push_back({graph.values[base.index], base, cut::layout_of(cut_->rows, base).strides});
+  }
+}
+
+Batch Model::batch_of(const std::vector<Item>& items, const BatchFacts& facts) const {
+  const capture::Capture& capture = cut_->capture();
+  Batch batch;
+  batch.symbols.resize(capture.symbols.size());
+  std::size_t item = 0;
+  for (const Input& input : capture.inputs) {
+    if (input.role == Input::Role::kConstant) continue;
+    const Item& given = items[item++];
+    if (input.role != Input::Role::kSymbol) continue;
+    const auto& terms = input.symbol.terms();
+    if (terms.size() != 1 || terms.front().factors.size() != 1) continue;
+    batch.symbols[terms.front().factors.front().index] = std::get<std::int64_t>(given);
+  }
+  capture.complete(batch.symbols);
+  batch.rows = capture.batch().valid() ? batch.symbols[capture.batch().index] : 1;
+  batch.requests = facts.requests;
+  batch.facts = facts.facts;
+  return batch;
+}
+
+Result<std::shared_ptr<const Program>> Model::program(const Batch& batch) {
+  return compiled_->program(batch);
+}
+
+Result<at::Tensor> Model::tensor_for(const Bound& bound, const std::vector<Item>& items,
+                                     const Batch& batch) const {
+  if (bound.from == Bound::From::kConstant) return constants_[bound.item];
+  const auto* tensor = std::get_if<at::Tensor>(&items[bound.item]);
+  if (tensor == nullptr) {
+    return refuse(kBadBinding, "argument " + std::to_string(bound.item) + " is no tensor",
+                  "Model::run", "pass what was captured");
+  }
+  bool as_expected = true;
+  for (std::size_t d = 0; d < bound.strides.size(); ++d) {
+    as_expected = as_expected && (tensor->size(static_cast<std::int64_t>(d)) == 1 ||
+                                  tensor->stride(static_cast<std::int64_t>(d)) ==
+                                      bound.strides[d].evaluate(batch.symbols));
+  }
+  if (as_expected) return *tensor;
+  auto dense = at::empty_strided(tensor->sizes(), aten::evaluate(bound.strides, batch.symbols),
+                                 tensor->options());
+  dense.copy_(*tensor);
+  return dense;
+}
+
+Result<std::vector<Item>> Model::run(const std::vector<Item>& items, const BatchFacts& facts,
+                                     const RunOptions& options) {
+  const at::AutoDispatchBelowADInplaceOrView below_autograd;
+  const capture::Capture& capture = cut_->capture();
+  const Batch batch = batch_of(items, facts);
+  std::vector<Binding> bindings;
+  std::vector<at::Tensor> held;  // copies live until the run ends
+  bindings.reserve(bound_.size() + results_.size());
+  held.reserve(bound_.size());
+  for (const Bound& bound : bound_) {
+    auto tensor = tensor_for(bound, items, batch);
+    if (!tensor) return Unexpected(tensor.error());
+    held.push_back(*std::move(tensor));
+    bindings.push_back({bound.value, static_cast<std::byte*>(held.back().data_ptr()),
+                        static_cast<std::int64_t>(held.back().nbytes()), bound.use,
+                        static_cast<std::int64_t>(held.back().element_size())});
+  }
+  std::vector<at::Tensor> results;
+  for (const Memory& result : results_) {
+    const capture::Tensor& tensor = capture.tensor(result.tensor);
+    results.push_back(at::empty_strided(aten::evaluate(tensor.sizes, batch.symbols),
+                                        aten::evaluate(result.strides, batch.symbols),
+                                        at::TensorOptions(aten::to_scalar_type(tensor.dtype))));
+    bindings.push_back({result.value, static_cast<std::byte*>(results.back().data_ptr()),
+                        static_cast<std::int64_t>(results.back().nbytes()), Binding::Use::kWritable,
+                        static_cast<std::int64_t>(results.back().element_size())});
+  }
+  auto stats = compiled_->run(batch, bindings, options);
+  if (!stats) return Unexpected(stats.error());
+  {
+    const std::scoped_lock lock(mutex_);
+    last_stats_ = *stats;
+  }
+  std::vector<Item> returned;
+  returned.reserve(returned_.size());
+  for (std::size_t i = 0; i < returned_.size(); ++i) {
+    const capture::Output& output = capture.outputs[i];
+    if (output.symbol) {
+      returned.emplace_back(output.symbol->evaluate(batch.symbols));
+    } else if (!output.tensor.valid()) {
+      returned.emplace_back();
+    } else {
+      const TensorId base = cut_->base[output.tensor.index];
+      const std::int32_t result = result_of_[base.index];
+      const at::Tensor memory =
+          result >= 0 ? results[static_cast<std::size_t>(result)]
+                      : std::get<at::Tensor>(items[static_cast<std::size_t>(item_of_[base.index])]);
+      returned.emplace_back(view_through(memory, returned_[i].chain, batch.symbols));
+    }
+  }
+  return returned;
+}
+
+at::Tensor Model::view_through(at::Tensor base, const std::vector<cut::Views::Link>& chain,
+                               const std::vector<std::int64_t>& symbols) const {
+  for (const cut::Views::Link& link : chain) {
+    const capture::Call& call = cut_->capture().call(link.call);
+    const auto handle = c10::Dispatcher::singleton().findSchema({call.op, call.overload});
+    const aten::Scope scope{symbols, [&](TensorId) { return base; }};
+    torch::jit::Stack stack;
+    for (std::size_t a = 0; a < call.arguments.size(); ++a) {
+      stack.push_back(
+          aten::to_ivalue(call.arguments[a], handle->schema().arguments()[a].real_type(), scope));
+    }
+    handle->callBoxed(stack);
+    base = stack.front().isTensor() ? stack.front().toTensor()
+                                    : stack.front().toTensorVector()[link.output];
+  }
+  return base;
+}
+
+Stats Model::last_stats() const {
+  const std::scoped_lock lock(mutex_);
+  return last_stats_;
+}
+
+}  // namespace dynaflow::model

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "dynaflow/compile.h"
+#include "import/cut/cut.h"
+#include "import/cut/views.h"
+
+namespace dynaflow::model {
+
+/// What the framework passes in or gets back: a tensor, a size, or nothing we know of.
+using Item = std::variant<std::monostate, at::Tensor, std::int64_t>;
+
+/// What the caller may say of one batch beyond its tensors.
+struct BatchFacts {
+  std::vector<std::int64_t> requests = {};
+  std::map<std::string, std::int64_t> facts = {};
+};
+
+/// A captured PyTorch model under a strategy: takes and returns tensors, and runs the Graph cut
+/// from the capture on lanes of the CPU. Thread-safe: one run at a time.
+class Model {
+ public:
+  /// `constants` are the tensors of the capture's constant inputs, in order.
+  [[nodiscard]] static Result<std::shared_ptr<Model>> make(
+      capture::Capture capture, const std::vector<cut::Rule>& rules,
+      std::shared_ptr<const OpScheduler> scheduler, std::vector<at::Tensor> constants);
+
+  /// `items` are parallel to the capture's inputs without its constants.
+  [[nodiscard]] Result<std::vector<Item>> run(const std::vector<Item>& items,
+                                              const BatchFacts& facts = {},
+                                              const RunOptions& options = {});
+
+  /// The batch that these items are.
+  [[nodiscard]] Batch batch_of(const std::vector<Item>& items, const BatchFacts& facts = {}) const;
+  /// The plan for such a batch.
+  [[nodiscard]] Result<std::shared_ptr<const Program>> program(const Batch& batch);
+  [[nodiscard]] const cut::Cut& cut() const { return *cut_; }
+  [[nodiscard]] const Graph& graph() const { return compiled_->graph(); }
+  [[nodiscard]] const OpScheduler& scheduler() const { return *scheduler_; }
+  /// Of the last run that ended well.
+  [[nodiscard]] Stats last_stats() const;
+  [[nodiscard]] CompileStats compile_stats() const { return compiled_->stats(); }
+
+ private:
+  /// Memory that the run writes and the caller gets.
+  struct Memory {
+    ValueId value;
+    capture::TensorId tensor;
+    std::vector<Extent> strides;
+  };
+  /// How an output is seen in its base: the view calls that lead there.
+  struct Returned {
+    std::vector<cut::Views::Link> chain;
+  };
+  struct Bound {
+    ValueId value;
+    std::size_t item = 0;  ///< which of the items, or which constant
+    enum class From : std::uint8_t { kItem, kConstant } from = From::kItem;
+    std::vector<Extent> strides;  ///< as the graph expects them
+    Binding::Use use = Binding::Use::kReadOnly;
+  };
+
+  Model(std::shared_ptr<const cut::Cut> cut, cut::CutGraph graph,
+        std::shared_ptr<const OpScheduler> scheduler, std::vector<at::Tensor> constants);
+
+  void find_bound(const cut::CutGraph& graph);
+  void find_results(const cut::CutGraph& graph);
+  [[nodiscard]] at::Tensor view_through(at::Tensor base, const std::vector<cut::Views::Link>& chain,
+                                        const std::vector<std::int64_t>& symbols) const;
+  [[nodiscard]] Result<at::Tensor> tensor_for(const Bound& bound, const std::vector<Item>& items,
+                                              const Batch& batch) const;
+
+  std::shared_ptr<const cut::Cut> cut_;
+  std::shared_ptr<const OpScheduler> scheduler_;
+  std::vector<at::Tensor> constants_;
+  std::vector<Bound> bound_;
+  std::vector<Memory> results_;
+  std::vector<Returned> returned_;       ///< parallel to the capture's outputs
+  std::vector<std::int32_t> result_of_;  ///< per tensor: place in results_, or -1
+  std::vector<std::int32_t> item_of_;    ///< per tensor: place in items, or -1
+  std::shared_ptr<Device> device_;
+  std::unique_ptr<CompiledGraph> compiled_;
+  mutable std::mutex mutex_;  ///< guards last_stats_
+  Stats last_stats_;
+};
+
+}  // namespace dynaflow::model
