@@ -117,6 +117,7 @@ class ScratchSizes {
   Result<void> run() {
     placement_.alike.assign(plan_.steps.size(), 0);
     if (std::ranges::none_of(buffers_.scratch, &BufferId::valid)) return {};
+    views_.reserve(plan_.step_operands.size());
     for (std::size_t i = 0; i < plan_.step_operands.size(); ++i) {
       views_.push_back(layout(graph_, plan_, placement_, i));
     }

@@ -17,6 +17,7 @@ Result<std::shared_ptr<BoundBody>> bind_one(const PlacedPlan& placed, const Plac
                          "the body refuses these sizes: its own message says why"}));
   };
   std::vector<View> views;
+  views.reserve(step.operands.count);
   for (std::uint32_t i = 0; i < step.operands.count; ++i) {
     views.push_back(layout(placed.graph(), plan, placement, step.operands.first + i));
   }
