@@ -80,6 +80,7 @@ class Confirmation:
     """One model, its rows, and the values of its tensors for a whole batch."""
 
     def __init__(self, entry: Entry, tool: Path) -> None:
+        """Captures the model and asks `tool` for its rows."""
         result = captured(entry)
         self.rows = rows_of(result.document, tool)
         self.document: Document = self.rows["capture"]

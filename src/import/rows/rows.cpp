@@ -99,9 +99,9 @@ class Walk {
   }
 
   Outcome judge(std::uint32_t number) {
-    static const Spots none;
+    static constexpr Spots kNone;
     const Entry* entry = table_.find(capture_.calls[number]);
-    const Site site(capture_, number, states, entry == nullptr ? none : entry->spots);
+    const Site site(capture_, number, states, entry == nullptr ? kNone : entry->spots);
     const Family family = entry == nullptr ? nullptr : entry->family;
     Outcome outcome = answer(site, family);
     if (touches_order(site) || !site.has_output()) return outcome;

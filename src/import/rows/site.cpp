@@ -12,9 +12,9 @@ using capture::Argument;
 using capture::TensorId;
 
 const Argument& Site::argument(int index) const {
-  static const Argument none;
+  static const Argument kNone;
   const auto at = static_cast<std::size_t>(index);
-  return index >= 0 && at < call_.arguments.size() ? call_.arguments[at] : none;
+  return index >= 0 && at < call_.arguments.size() ? call_.arguments[at] : kNone;
 }
 
 std::optional<TensorId> Site::tensor_at(int index) const { return argument(index).tensor(); }
@@ -63,7 +63,7 @@ bool Site::fits(TensorId tensor, const Place& place) const {
 
 std::optional<Place> Site::natural_place(TensorId tensor) const {
   for (std::int32_t d = 0; d < rank(tensor); ++d) {
-    if (const Place place{d, 1}; fits(tensor, place)) return place;
+    if (fits(tensor, {d, 1})) return Place{d, 1};
   }
   return {};
 }

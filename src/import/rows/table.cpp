@@ -14,14 +14,14 @@ namespace {
 const Entry kDeclared{.op = "", .family = declared};
 
 const std::map<std::string_view, const Entry*>& entries() {
-  static const auto all = [] {
+  static const auto kAll = [] {
     std::map<std::string_view, const Entry*> found;
     for (const std::span<const Entry> rows : {pointwise_rows(), other_rows()}) {
       for (const Entry& entry : rows) found.emplace(entry.op, &entry);
     }
     return found;
   }();
-  return all;
+  return kAll;
 }
 
 const Entry* entry_of(std::string_view name) {

@@ -56,12 +56,13 @@ constexpr std::array kPointwise = {
 }  // namespace
 
 std::span<const Entry> pointwise_rows() {
-  static const auto rows = [] {
+  static const auto kRows = [] {
     std::vector<Entry> entries;
+    entries.reserve(kPointwise.size());
     for (const char* const op : kPointwise) entries.push_back({.op = op, .family = pointwise});
     return entries;
   }();
-  return rows;
+  return kRows;
 }
 
 }  // namespace dynaflow::rows
