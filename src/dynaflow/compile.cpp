@@ -77,13 +77,24 @@ Result<std::shared_ptr<const Program>> CompiledGraph::program(const Batch& batch
   return std::shared_ptr<const Program>(std::move(*found));
 }
 
-Result<std::shared_ptr<Program>> CompiledGraph::find_program(const Batch& batch) {
+std::optional<Error> CompiledGraph::reentry() const {
   // Before the lock: the thread that holds it may be waiting for this very run to end.
-  if (arena_->device().is_running_here() || planning_ == std::this_thread::get_id()) {
-    return Unexpected(
-        Error(Diagnostic{kReentry, "a body or a strategy uses the graph it is part of",
-                         "CompiledGraph", "start it when this run has ended"}));
-  }
+  if (!arena_->device().is_running_here() && planning_ != std::this_thread::get_id()) return {};
+  return Error(Diagnostic{kReentry, "a body or a strategy uses the graph it is part of",
+                          "CompiledGraph", "start it when this run has ended"});
+}
+
+Result<Split> CompiledGraph::split(const Batch& batch) {
+  if (auto refusal = reentry()) return Unexpected(*std::move(refusal));
+  const std::scoped_lock lock(mutex_);
+  const Planning planning(planning_);
+  const auto found = sizes(batch);
+  if (!found) return Unexpected(found.error());
+  return (*found)->split;
+}
+
+Result<std::shared_ptr<Program>> CompiledGraph::find_program(const Batch& batch) {
+  if (auto refusal = reentry()) return Unexpected(*std::move(refusal));
   const std::scoped_lock lock(mutex_);
   const Planning planning(planning_);
   const auto found = sizes(batch);

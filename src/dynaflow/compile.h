@@ -4,6 +4,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <thread>
 #include <vector>
@@ -55,10 +56,14 @@ class CompiledGraph {
   /// must not outlive the device.
   [[nodiscard]] Result<std::shared_ptr<const Program>> program(const Batch& batch);
 
+  /// How the strategy splits this batch, verified and remembered.
+  [[nodiscard]] Result<Split> split(const Batch& batch);
+
   [[nodiscard]] const Graph& graph() const { return *graph_; }
   [[nodiscard]] CompileStats stats() const;
 
  private:
+  [[nodiscard]] std::optional<Error> reentry() const;
   [[nodiscard]] Result<const ProgramSizes*> sizes(const Batch& batch);
   [[nodiscard]] Result<std::shared_ptr<const PlacedPlan>> plan(const Split& split);
   [[nodiscard]] Result<std::shared_ptr<Program>> find_program(const Batch& batch);

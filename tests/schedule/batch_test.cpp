@@ -15,6 +15,11 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
+TEST(BatchWhole, WantsNoSchedule) {
+  EXPECT_EQ(Batch{.rows = 7}.whole().path, Split::Path::kUnscheduled);
+  EXPECT_EQ(Batch{.rows = 7}.even(1).path, Split::Path::kScheduled);
+}
+
 TEST(BatchWhole, IsOneMicrobatch) { EXPECT_THAT(Batch{.rows = 7}.whole().sizes, ElementsAre(7)); }
 
 TEST(BatchWhole, OfNothingIsOneEmptyMicrobatch) {
@@ -26,7 +31,7 @@ TEST(BatchEven, GivesTheFirstPartsOneRowMore) {
 }
 
 TEST(BatchEven, OfOnePartIsTheWholeBatch) {
-  EXPECT_EQ(Batch{.rows = 5}.even(1), Batch{.rows = 5}.whole());
+  EXPECT_EQ(Batch{.rows = 5}.even(1).sizes, Batch{.rows = 5}.whole().sizes);
 }
 
 TEST(BatchEven, GivesEmptyPartsWhereThereAreMorePartsThanRows) {

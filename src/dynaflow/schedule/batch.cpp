@@ -5,7 +5,7 @@
 
 namespace dynaflow {
 
-Split Batch::whole() const { return {{rows}}; }
+Split Batch::whole() const { return {{rows}, Split::Path::kUnscheduled}; }
 
 Split Batch::even(int parts) const {
   Split split;

@@ -11,7 +11,13 @@ namespace dynaflow {
 
 /// How many rows each micro-batch has: adjacent, in order, covering the batch. May be zero.
 struct Split {
+  enum class Path : std::uint8_t {
+    kScheduled,
+    kUnscheduled,  ///< one piece, no schedule wanted: where there is a compiled whole, that runs
+  };
+
   std::vector<std::int64_t> sizes;
+  Path path = Path::kScheduled;
 
   [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(sizes.size()); }
   friend auto operator<=>(const Split&, const Split&) = default;
@@ -25,6 +31,7 @@ struct Batch {
   std::map<std::string, std::int64_t> facts = {};  ///< anything else the caller wants decided upon
   std::vector<std::int64_t> symbols = {};          ///< a value for each of Graph::symbols()
 
+  /// One micro-batch, as plain as can be: Split::Path::kUnscheduled.
   [[nodiscard]] Split whole() const;
   /// `parts` micro-batches whose sizes differ by one row at most, the larger ones first.
   [[nodiscard]] Split even(int parts) const;

@@ -5,7 +5,9 @@
 
 namespace dynaflow {
 
-Split Sequential::split(const Batch& batch) const { return batch.even(parts_); }
+Split Sequential::split(const Batch& batch) const {
+  return parts_ == 1 ? batch.whole() : batch.even(parts_);
+}
 
 void Sequential::schedule(ScheduleContext& ctx) const {
   while (ctx.unfinished()) {
