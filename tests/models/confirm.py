@@ -55,12 +55,12 @@ HEADER = (
 )
 
 
-def rows_of(document: Document, tool: Path = TOOL) -> Document:
+def rows_of(document: Document) -> Document:
     """What find_rows says of a Capture."""
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(document, file)
         file.flush()
-        done = subprocess.run([tool, file.name], capture_output=True, text=True, check=True)
+        done = subprocess.run([TOOL, file.name], capture_output=True, text=True, check=True)
     answer: Document = json.loads(done.stdout)
     return answer
 
@@ -79,24 +79,31 @@ def shake(tensor: torch.Tensor) -> torch.Tensor:
 class Confirmation:
     """One model, its rows, and the values of its tensors for a whole batch."""
 
-    def __init__(self, entry: Entry, tool: Path) -> None:
-        """Captures the model and asks `tool` for its rows."""
-        result = captured(entry)
-        self.rows = rows_of(result.document, tool)
-        self.document: Document = self.rows["capture"]
-        model = entry.make()
-        args, kwargs = entry.example(BATCH, SEQUENCE)
-        inputs = find_inputs(self.document, model, args, kwargs, result.constants)
-        self.tensors, self.symbols = inputs
-        for given in self.document["inputs"]:
-            if given["role"] == "argument":
-                shake(self.tensors[given["tensor"]])
+    def __init__(
+        self, rows: Document, tensors: dict[int, torch.Tensor], symbols: dict[str, int]
+    ) -> None:
+        """`rows` is find_rows' answer; `tensors` and `symbols` are of its Capture's inputs."""
+        self.rows = rows
+        self.document: Document = rows["capture"]
+        self.tensors, self.symbols = tensors, symbols
         self.batch: str = next(s["name"] for s in self.document["symbols"] if s["role"] == "batch")
-        self.finding = Finding(entry.name)
+        self.finding = Finding(self.document["name"])
         self.groups: dict[int, list[int]] = {}
-        for number, call in enumerate(self.rows["calls"]):
+        for number, call in enumerate(rows["calls"]):
             if "group" in call:
                 self.groups.setdefault(call["group"], []).append(number)
+
+    @classmethod
+    def of(cls, entry: Entry) -> "Confirmation":
+        """Of a model of the zoo, with arguments whose rows differ."""
+        result = captured(entry)
+        args, kwargs = entry.example(BATCH, SEQUENCE)
+        inputs = find_inputs(result.document, entry.make(), args, kwargs, result.constants)
+        tensors, symbols = inputs
+        for given in result.document["inputs"]:
+            if given["role"] == "argument":
+                shake(tensors[given["tensor"]])
+        return cls(rows_of(result.document), tensors, symbols)
 
     def confirm(self) -> Finding:
         """Runs the model once, confirming each call as it goes."""
@@ -228,7 +235,7 @@ def main(names: Sequence[str]) -> int:
         if names and entry.name not in names:
             continue
         with torch.no_grad():
-            finding = Confirmation(entry, TOOL).confirm()
+            finding = Confirmation.of(entry).confirm()
         print(finding, flush=True)
         for complaint in finding.wrong:
             print(f"    {complaint}")
