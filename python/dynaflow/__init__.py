@@ -21,9 +21,11 @@ from dynaflow._C import (  # noqa: E402  (after the check: another torch cannot 
     ScheduleContext,
     Sequential,
     Split,
+    Timeline,
 )
 from dynaflow.annotations import SplitFunc, SplitModule, mark  # noqa: E402
 from dynaflow.compiled import CompiledModule, compile  # noqa: E402, A004
+from dynaflow.request import batch  # noqa: E402
 from dynaflow.scheduler import OpScheduler  # noqa: E402
 
 __all__ = [
@@ -43,6 +45,8 @@ __all__ = [
     "Split",
     "SplitFunc",
     "SplitModule",
+    "Timeline",
+    "batch",
     "compile",
     "mark",
 ]

@@ -3,19 +3,24 @@
 import copy
 import json
 import logging
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from torch._dynamo.backends.common import aot_autograd
+from torch._dynamo.exc import TensorifyScalarRestartAnalysis
+from torch._guards import TracingContext, tracing
 
 import torch
 from dynaflow import _C
 from dynaflow._capture.capture import BatchLostError, batch_symbols, check_linear
 from dynaflow._capture.inputs import aot_inputs, dynamo_inputs
-from dynaflow._capture.translate import translate
+from dynaflow._capture.marks import Batch
+from dynaflow._capture.translate import InputName, translate
 from dynaflow._capture.untranslatable import UntranslatableError
 from dynaflow.annotations import SplitFunc, SplitModule, rules
+from dynaflow.request import current
 from torch import fx
 
 log = logging.getLogger("dynaflow")
@@ -25,100 +30,215 @@ Compiled = Callable[..., Any]
 
 @dataclass
 class Settings:
-    """What one compiled model was asked for, and what came of it."""
+    """What a model was compiled with."""
 
-    scheduler: _C.OpScheduler = field(default_factory=lambda: _C.Sequential())
+    scheduler: _C.OpScheduler = field(default_factory=_C.Sequential)
     cut: Sequence[SplitModule | SplitFunc] | None = None
+    """Where to cut; None: where the scheduler's own `cut` says."""
     engine: str = "inductor"
-    batch_dims: Mapping[str, int] | None = None
-    """By argument name; None: dimension 0 of every argument that has a symbol there."""
-    positional: Sequence[str] = ()
-    name: str = "model"
-    graphs: "list[ScheduledGraph]" = field(default_factory=list)
+    """What runs a whole batch: "inductor", or "aten" where there is no compiler."""
+    batch_dims: Mapping[str, int | None] | None = None
+    """By argument name; None: dimension 0 of every tensor argument."""
+    row_wise: Sequence[str] = ()
+    """Custom operators ("library::op") whose results' row i needs row i of the arguments only."""
+
+    def __post_init__(self) -> None:
+        if self.engine not in ("inductor", "aten"):
+            raise ValueError(f'engine is "inductor" or "aten", not {self.engine!r}')
+        if not isinstance(self.scheduler, _C.OpScheduler):
+            raise TypeError(f"scheduler is an OpScheduler, not a {type(self.scheduler).__name__}")
 
     def rules(self) -> list[_C.Rule]:
         """The annotations, from here or from the scheduler."""
-        cut = self.cut if self.cut is not None else getattr(self.scheduler, "cut", ())
-        return rules(cut)
-
-
-def dynaflow_backend(
-    gm: fx.GraphModule, examples: list[Any], options: Mapping[str, Any] | None = None
-) -> Compiled:
-    """The backend that ``torch.compile(model, backend="dynaflow")`` finds by its entry point."""
-    return ScheduledGraph(gm, examples, Settings(**(options or {}))).call
+        return rules(self.cut if self.cut is not None else getattr(self.scheduler, "cut", ()))
 
 
 class ScheduledGraph:
     """One graph of Dynamo's: run as one compiled whole, or as a schedule says."""
 
-    def __init__(self, gm: fx.GraphModule, examples: list[Any], settings: Settings) -> None:
+    def __init__(
+        self,
+        gm: fx.GraphModule,
+        examples: list[Any],
+        settings: Settings,
+        *,
+        name: str = "model",
+        positional: Sequence[str] = (),
+        batch: Batch = "dynamic",
+        batch_dims: Mapping[str, int] | None = None,
+    ) -> None:
         self.settings = settings
-        self.names = dynamo_inputs(gm, settings.positional)
+        self.name = name
         self.model: _C.Model | None = None
         self.unscheduled_because: str | None = None
-        self._gm = gm
-        self._examples = [_fake(node) for node in gm.graph.find_nodes(op="placeholder")]
-        self._context = torch._guards.TracingContext.get()
-        self._whole: Compiled | None = None
-        self._scheduled: Compiled = aot_autograd(
-            fw_compiler=self._keep,
-            bw_compiler=self._keep,
-            inference_compiler=self._schedule,
-            keep_inference_input_mutations=True,
-        )(copy.deepcopy(gm), examples)
-        settings.graphs.append(self)
+        self.trace = False
+        self._batch = batch
+        self._dims = batch_dims
+        self._names = dynamo_inputs(gm, positional)
+        self._sizes = _symbol_positions(gm)
+        self._paths: dict[Any, bool] = {}
+        self._whole = _Whole(gm)
+        self._scheduled = self._make_scheduled(gm, examples)
 
-    def call(self, *args: Any) -> Any:  # noqa: ANN401
-        """What Dynamo calls with the graph's inputs."""
-        return self._scheduled(*args)
+    def __call__(self, *args: Any) -> Any:  # noqa: ANN401
+        """What Dynamo calls, with the graph's inputs."""
+        if self.model is None:
+            return self._whole(*args)
+        batch = current()
+        key = (*[args[i] for i in self._sizes], batch)
+        scheduled = self._paths.get(key)
+        if scheduled is None:
+            scheduled = self._decide(key)
+        return self._scheduled(*args) if scheduled else self._whole(*args)
 
-    def _keep(self, gm: fx.GraphModule, _: list[Any]) -> Compiled:
-        return gm
+    def _make_scheduled(self, gm: fx.GraphModule, examples: list[Any]) -> Compiled:
+        if torch.is_grad_enabled() and any(_needs_grad(example) for example in examples):
+            return self._unscheduled("gradients are wanted, and training is not scheduled yet")
+        try:
+            return aot_autograd(  # type: ignore[no-any-return]
+                fw_compiler=self._compile,
+                bw_compiler=self._compile,
+                inference_compiler=self._compile,
+                keep_inference_input_mutations=True,
+            )(copy.deepcopy(gm), examples)
+        except (UntranslatableError, BatchLostError) as error:
+            if self._batch != "static" and isinstance(error, BatchLostError):
+                raise
+            return self._unscheduled(str(error))
 
-    def _schedule(self, gm: fx.GraphModule, _: list[Any]) -> Compiled:
-        inputs = aot_inputs(gm, self.names)
+    def _unscheduled(self, reason: str) -> Compiled:
+        self.unscheduled_because = reason
+        log.warning("%s runs unsplit and unscheduled: %s", self.name, reason)
+        return self._whole
+
+    def _compile(self, gm: fx.GraphModule, _: list[Any]) -> Compiled:
+        inputs = aot_inputs(gm, self._names)
         batch = batch_symbols(gm, inputs, self._batch_dims(gm, inputs))
         check_linear(gm, batch)
-        document, constants = translate(gm, name=self.settings.name, batch=batch, inputs=inputs)
-        self.document = document
-        self.model = _C.Model(
-            json.dumps(document), self.settings.rules(), self.settings.scheduler, constants
+        document, constants = translate(gm, name=self.name, batch=batch, inputs=inputs)
+        self.model = model = _C.Model(
+            json.dumps(document),
+            self.settings.rules(),
+            self.settings.scheduler,
+            constants,
+            list(self.settings.row_wise),
         )
-        for warning in self.model.warnings:
-            log.warning("%s: %s", self.settings.name, warning)
-        return _boxed(self.model.run)
+        for warning in model.warnings:
+            log.warning("%s: %s", self.name, warning)
+        log.debug("%s\n%s", self.name, model.cut)
 
-    def _batch_dims(self, gm: fx.GraphModule, inputs: Sequence[Any]) -> Mapping[str, int]:
-        if self.settings.batch_dims is not None:
-            return self.settings.batch_dims
+        def run(args: list[Any]) -> list[Any]:
+            batch = current()
+            if batch is None and not self.trace:
+                return model.run(args)
+            requests, facts = ([], {}) if batch is None else batch
+            return model.run(args, list(requests), dict(facts), self.trace)
+
+        run._boxed_call = True  # type: ignore[attr-defined]  # AOTAutograd passes one list
+        return run
+
+    def _batch_dims(self, gm: fx.GraphModule, inputs: Sequence[InputName]) -> Mapping[str, int]:
+        if self._dims is not None:
+            return self._dims
         nodes = gm.graph.find_nodes(op="placeholder")
+        said = self.settings.batch_dims or {}
         return {
-            name: 0
+            name: dim
             for node, (name, role) in zip(nodes, inputs, strict=True)
             if role == "argument" and isinstance(node.meta["val"], torch.Tensor)
-            if node.meta["val"].dim() > 0 and isinstance(node.meta["val"].size(0), torch.SymInt)
+            if (dim := said.get(name, 0)) is not None and node.meta["val"].dim() > dim
+            if isinstance(node.meta["val"].size(dim), torch.SymInt)
         }
 
+    def _decide(self, key: tuple[Any, ...]) -> bool:
+        """Whether a batch of these sizes is scheduled; remembered, since strategies are pure."""
+        assert self.model is not None
+        *sizes, batch = key
+        requests, facts = ([], {}) if batch is None else batch
+        by_name = dict(zip(self._sizes.values(), sizes, strict=True))
+        values = [by_name.get(symbol, 0) for symbol in self.model.symbols]
+        split = self.model.split(values, list(requests), dict(facts))
+        scheduled = split.scheduled or self.settings.engine == "aten"
+        if len(self._paths) >= _MOST_PATHS:
+            self._paths.clear()
+        self._paths[key] = scheduled
+        return scheduled
 
-def _boxed(run: Callable[[list[Any]], list[Any]]) -> Compiled:
-    """AOTAutograd hands the arguments over as one list."""
 
-    def call(args: list[Any]) -> list[Any]:
-        return run(args)
-
-    call._boxed_call = True  # type: ignore[attr-defined]
-    return call
+_MOST_PATHS = 4096
 
 
-def _fake(node: fx.Node) -> Any:  # noqa: ANN401
+class _Whole:
+    """The graph as Inductor compiles it, made when it is first called."""
+
+    def __init__(self, gm: fx.GraphModule) -> None:
+        self._gm: fx.GraphModule | None = gm
+        self._examples = [_value(node) for node in gm.graph.find_nodes(op="placeholder")]
+        self._context = TracingContext.get()
+        self._compiled: Compiled | None = None
+        self._lock = threading.Lock()
+
+    def __call__(self, *args: Any) -> Any:  # noqa: ANN401
+        compiled = self._compiled
+        return compiled(*args) if compiled is not None else self._compile()(*args)
+
+    def _compile(self) -> Compiled:
+        from torch._inductor.compile_fx import compile_fx
+
+        with self._lock:
+            if self._compiled is None:
+                assert self._gm is not None
+                with tracing(self._context):
+                    self._compiled = compile_fx(self._gm, self._examples)
+                self._gm = None
+        return self._compiled
+
+
+def dynaflow_backend(
+    gm: fx.GraphModule, examples: list[Any], options: Mapping[str, Any] | None = None
+) -> Compiled:
+    """The backend that ``torch.compile(model, backend="dynaflow")`` finds by its entry point.
+
+    Dynamo calls it after tracing, with a fixed batch unless the caller marked it. So it marks
+    the batch and has Dynamo trace once more. A batch of 1 stays fixed until another one comes:
+    `dynaflow.compile` marks before tracing, and has no such limit.
+    """
+    settings = Settings(**(options or {}))
+    if _mark_batch(gm, settings.batch_dims or {}):
+        raise TensorifyScalarRestartAnalysis(restart_reason="dynaflow marked the batch")
+    return ScheduledGraph(gm, examples, settings, batch="static")
+
+
+def _mark_batch(gm: fx.GraphModule, batch_dims: Mapping[str, int | None]) -> bool:
+    """Marks the batch of the arguments that have none yet; whether there were any."""
+    marked = False
+    nodes = gm.graph.find_nodes(op="placeholder")
+    for node, (name, role) in zip(nodes, dynamo_inputs(gm), strict=True):
+        value, dim = node.meta.get("example_value"), batch_dims.get(name, 0)
+        if role != "argument" or not isinstance(value, torch.Tensor) or dim is None:
+            continue
+        real = node.meta["grapharg"].example
+        if value.dim() <= dim or real.size(dim) < 2 or isinstance(value.size(dim), torch.SymInt):
+            continue
+        if dim not in getattr(real, "_dynamo_weak_dynamic_indices", ()):
+            torch._dynamo.maybe_mark_dynamic(real, dim)
+            marked = True
+    return marked
+
+
+def _symbol_positions(gm: fx.GraphModule) -> dict[int, str]:
+    """Where among a graph's inputs its sizes are, by the names of their symbols."""
+    nodes = gm.graph.find_nodes(op="placeholder")
+    values = [_value(node) for node in nodes]
+    return {
+        i: str(value.node.expr) for i, value in enumerate(values) if isinstance(value, torch.SymInt)
+    }
+
+
+def _value(node: fx.Node) -> Any:  # noqa: ANN401
+    """A placeholder's value in the trace: a fake tensor or a symbol."""
     return node.meta.get("example_value", node.meta.get("val"))
 
 
-__all__ = [
-    "BatchLostError",
-    "ScheduledGraph",
-    "Settings",
-    "UntranslatableError",
-    "dynaflow_backend",
-]
+def _needs_grad(example: object) -> bool:
+    return isinstance(example, torch.Tensor) and example.requires_grad

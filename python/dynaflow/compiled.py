@@ -1,15 +1,19 @@
 """dynaflow.compile: a module that runs another one under a schedule."""
 
+import copy
 import logging
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from torch._dynamo.exc import BackendCompilerFailed, TorchDynamoException
+
 import torch
 from dynaflow import _C
-from dynaflow._capture.capture import positional_names
-from dynaflow._capture.marks import LADDER, capturing, mark
+from dynaflow._capture.capture import BatchLostError, positional_names
+from dynaflow._capture.marks import LADDER, Marks, Rung, capturing, clear, mark, named_tensors
 from dynaflow.annotations import SplitFunc, SplitModule
-from dynaflow.backend import ScheduledGraph, Settings
+from dynaflow.backend import Compiled, ScheduledGraph, Settings
 from torch import nn
 
 log = logging.getLogger("dynaflow")
@@ -22,52 +26,151 @@ def compile(  # noqa: A001  (like torch.compile)
     cut: Sequence[SplitModule | SplitFunc] | None = None,
     batch_dims: Mapping[str, int | None] | None = None,
     engine: str = "inductor",
+    row_wise: Sequence[str] = (),
+    fullgraph: bool = True,
 ) -> "CompiledModule":
     """`model` under `scheduler`; weights are shared, nothing is copied.
+
+    `cut` says where the model is cut into ops (None: as ``scheduler.cut`` says, or by default at
+    repeated blocks), `batch_dims` which dimension of which argument carries the batch (by
+    default dimension 0; None for an argument without one), `engine` what runs a batch that is
+    not split ("inductor", or "aten" without a compiler), `row_wise` which custom operators treat
+    each row by itself.
 
     >>> fast = dynaflow.compile(model, dynaflow.Sequential(parts=2))
     >>> fast(input_ids, attention_mask=mask)
     """
-    return CompiledModule(model, scheduler or _C.Sequential(), cut, batch_dims, engine)
-
-
-class _Holder(nn.Module):
-    """So that every module of the model, its root included, has a path in the trace."""
-
-    def __init__(self, model: nn.Module) -> None:
-        super().__init__()
-        self.model = model
-
-    def forward(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
-        return self.model(*args, **kwargs)
+    settings = Settings(scheduler or _C.Sequential(), cut, engine, batch_dims, row_wise)
+    return CompiledModule(model, settings, fullgraph=fullgraph)
 
 
 class CompiledModule(nn.Module):
     """A model under a schedule, called like the model itself."""
 
-    def __init__(
-        self,
-        model: nn.Module,
-        scheduler: _C.OpScheduler,
-        cut: Sequence[SplitModule | SplitFunc] | None,
-        batch_dims: Mapping[str, int | None] | None,
-        engine: str,
-    ) -> None:
+    def __init__(self, model: nn.Module, settings: Settings, *, fullgraph: bool = True) -> None:
+        """Use `dynaflow.compile`."""
         super().__init__()
         self.model = model
-        self._batch_dims = batch_dims
+        self.training = model.training
+        self._settings = settings
+        self._fullgraph = fullgraph
         self._positional = positional_names(model)
-        self._settings = Settings(
-            scheduler, cut, engine, positional=self._positional, name=type(model).__name__
-        )
-        self._compiled = torch.compile(_Holder(model), backend=self._backend, fullgraph=True)
-
-    def _backend(self, gm: Any, examples: list[Any]) -> Any:  # noqa: ANN401
-        return ScheduledGraph(gm, examples, self._settings).call
+        self._graphs: list[ScheduledGraph] = []
+        self._reasons: list[str] = []
+        self._capturing: tuple[Rung, Marks] | None = None
+        self._lock = threading.RLock()
+        self._compiled = torch.compile(model, backend=self._backend, fullgraph=fullgraph)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
-        rung = LADDER[0]
-        marks = mark(args, kwargs, self._batch_dims, positional=self._positional, rung=rung)
-        self._settings.batch_dims = marks.dims
-        with capturing(rung):
-            return self._compiled(*args, **kwargs)
+        """The model's own forward."""
+        if self._graphs:
+            try:
+                return self._compiled(*args, **kwargs)
+            except BackendCompilerFailed as error:
+                if not isinstance(error.inner_exception, _UnmarkedError):
+                    raise
+        return self._capture(args, kwargs)
+
+    def train(self, mode: bool = True) -> "CompiledModule":
+        """As for every module."""
+        super().train(mode)
+        return self
+
+    def explain(self) -> str:
+        """How the model was captured and cut, and what became of each call."""
+        lines = [f"{type(self.model).__name__}: {len(self._graphs)} graph(s) captured"]
+        lines += [f"  not captured with {reason}" for reason in self._reasons]
+        for graph in self._graphs:
+            if graph.model is None:
+                lines.append(f"  unscheduled: {graph.unscheduled_because}")
+            else:
+                lines += [_counts(graph.model.counts), graph.model.cut, graph.model.merged]
+        return "\n".join(lines)
+
+    def plan(self) -> str:
+        """The plan of the last scheduled run, as a picture."""
+        return self._last().plan
+
+    @property
+    def stats(self) -> dict[str, int]:
+        """What the last scheduled run did."""
+        return self._last().stats
+
+    def timeline(self, *args: Any, **kwargs: Any) -> _C.Timeline:
+        """Runs the model once on these arguments and tells when each step ran."""
+        for graph in self._graphs:
+            graph.trace = True
+        try:
+            self(*args, **kwargs)
+        finally:
+            for graph in self._graphs:
+                graph.trace = False
+        return self._last().timeline
+
+    def __deepcopy__(self, memo: dict[int, object]) -> "CompiledModule":
+        model = copy.deepcopy(self.model, memo)
+        return CompiledModule(model, self._settings, fullgraph=self._fullgraph)
+
+    def _last(self) -> _C.Model:
+        models = [graph.model for graph in self._graphs if graph.model is not None]
+        if not models:
+            raise RuntimeError("nothing has been scheduled yet: call the model first")
+        return models[-1]
+
+    def _backend(self, gm: torch.fx.GraphModule, examples: list[Any]) -> Compiled:
+        if self._capturing is None:
+            raise _UnmarkedError
+        rung, marks = self._capturing
+        graph = ScheduledGraph(
+            gm,
+            examples,
+            self._settings,
+            name=type(self.model).__name__,
+            positional=self._positional,
+            batch=rung.batch,
+            batch_dims=marks.dims,
+        )
+        self._graphs.append(graph)
+        return graph
+
+    def _capture(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:  # noqa: ANN401
+        """The call that captures: with marks on its tensors, down the ladder if need be."""
+        with self._lock:
+            for rung in LADDER:
+                try:
+                    return self._call_marked(rung, args, kwargs)
+                except (TorchDynamoException, BatchLostError) as error:
+                    if rung == LADDER[-1]:
+                        raise
+                    self._reasons.append(f"{rung.batch} batch, {rung.others} sizes: {_line(error)}")
+                    log.info("%s: not with %s", type(self.model).__name__, self._reasons[-1])
+        raise AssertionError("the last rung returns or raises")
+
+    def _call_marked(self, rung: Rung, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:  # noqa: ANN401
+        marks = mark(
+            args, kwargs, self._settings.batch_dims, positional=self._positional, rung=rung
+        )
+        if rung.batch == "dynamic" and marks.batch == 1:
+            raise BatchLostError("a batch of 1 would be taken for a constant")
+        self._capturing = (rung, marks)
+        try:
+            with capturing(rung):
+                return self._compiled(*args, **kwargs)
+        finally:
+            self._capturing = None
+            for named in named_tensors(args, kwargs, self._positional):
+                clear(named.tensor)
+
+
+class _UnmarkedError(Exception):
+    """Dynamo captures again, but nobody has marked the batch: the call is made once more."""
+
+
+def _line(error: Exception) -> str:
+    inner = getattr(error, "inner_exception", error)
+    lines = str(inner).strip().splitlines()
+    return f"{type(inner).__name__}: {lines[0] if lines else ''}"
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return "  " + ", ".join(f"{name} {count}" for name, count in counts.items())

@@ -66,15 +66,9 @@ CompiledGraph::CompiledGraph(Graph graph, std::shared_ptr<const OpScheduler> sch
 
 Result<Stats> CompiledGraph::run(const Batch& batch, std::span<const Binding> bindings,
                                  const RunOptions& options) {
-  const auto found = find_program(batch);
+  const auto found = program(batch);
   if (!found) return Unexpected(found.error());
   return (*found)->run(bindings, options);
-}
-
-Result<std::shared_ptr<const Program>> CompiledGraph::program(const Batch& batch) {
-  auto found = find_program(batch);
-  if (!found) return Unexpected(found.error());
-  return std::shared_ptr<const Program>(std::move(*found));
 }
 
 std::optional<Error> CompiledGraph::reentry() const {
@@ -93,7 +87,7 @@ Result<Split> CompiledGraph::split(const Batch& batch) {
   return (*found)->split;
 }
 
-Result<std::shared_ptr<Program>> CompiledGraph::find_program(const Batch& batch) {
+Result<std::shared_ptr<Program>> CompiledGraph::program(const Batch& batch) {
   if (auto refusal = reentry()) return Unexpected(*std::move(refusal));
   const std::scoped_lock lock(mutex_);
   const Planning planning(planning_);

@@ -52,9 +52,9 @@ class CompiledGraph {
   [[nodiscard]] Result<Stats> run(const Batch& batch, std::span<const Binding> bindings,
                                   const RunOptions& options = {});
 
-  /// The Program that `run` would use for this batch, to look at its plan, lanes and timeline. It
-  /// must not outlive the device.
-  [[nodiscard]] Result<std::shared_ptr<const Program>> program(const Batch& batch);
+  /// The Program that `run` would use for this batch, to run it, or to look at its plan, lanes and
+  /// timeline. It must not outlive the device.
+  [[nodiscard]] Result<std::shared_ptr<Program>> program(const Batch& batch);
 
   /// How the strategy splits this batch, verified and remembered.
   [[nodiscard]] Result<Split> split(const Batch& batch);
@@ -66,7 +66,6 @@ class CompiledGraph {
   [[nodiscard]] std::optional<Error> reentry() const;
   [[nodiscard]] Result<const ProgramSizes*> sizes(const Batch& batch);
   [[nodiscard]] Result<std::shared_ptr<const PlacedPlan>> plan(const Split& split);
-  [[nodiscard]] Result<std::shared_ptr<Program>> find_program(const Batch& batch);
 
   std::shared_ptr<const Graph> graph_;
   std::shared_ptr<const OpScheduler> scheduler_;

@@ -3,6 +3,8 @@
 #include <pybind11/stl.h>
 #include <torch/csrc/autograd/python_variable.h>
 
+#include <algorithm>
+
 #include "import/capture/json.h"
 #include "torch/bindings/errors.h"
 #include "torch/model/model.h"
@@ -38,15 +40,33 @@ std::vector<Item> to_items(const py::list& arguments) {
   return items;
 }
 
-py::list run(Model& model, const py::list& arguments) {
+py::list run(Model& model, const py::list& arguments, std::vector<std::int64_t> requests,
+             std::map<std::string, std::int64_t> facts, bool trace) {
   const std::vector<Item> items = to_items(arguments);
+  const model::BatchFacts about{std::move(requests), std::move(facts)};
+  RunOptions options;
+  if (trace) options.trace = RunOptions::Trace::kOn;
   auto outputs = [&] {
     const py::gil_scoped_release no_gil;
-    return model.run(items);
+    return model.run(items, about, options);
   }();
   py::list returned;
   for (Item& item : unwrap(std::move(outputs))) returned.append(to_python(std::move(item)));
   return returned;
+}
+
+/// Sizes by the names of the capture's free symbols, in their order.
+Batch batch_of(const Model& model, const std::vector<std::int64_t>& sizes,
+               std::vector<std::int64_t> requests, std::map<std::string, std::int64_t> facts) {
+  const capture::Capture& capture = model.cut().capture();
+  Batch batch;
+  batch.symbols = sizes;
+  batch.symbols.resize(capture.symbols.size());
+  capture.complete(batch.symbols);
+  batch.rows = capture.batch().valid() ? batch.symbols[capture.batch().index] : 1;
+  batch.requests = std::move(requests);
+  batch.facts = std::move(facts);
+  return batch;
 }
 
 cut::Rule to_rule(const std::string& selects, std::vector<std::string> patterns,
@@ -68,37 +88,135 @@ py::dict to_dict(const Stats& stats) {
   return dict;
 }
 
+/// What became of the calls, for tables and `explain`.
+py::dict counts(const Model& model) {
+  using Runs = rows::CallRows::Runs;
+  const rows::Rows& rows = model.cut().rows;
+  const auto count = [&](Runs runs) {
+    return std::ranges::count(rows.calls, runs, &rows::CallRows::runs);
+  };
+  py::dict dict;
+  dict["calls"] = rows.calls.size();
+  dict["ops"] = model.cut().regions.size();
+  dict["bodies"] = model.cut().bodies;
+  dict["split"] = count(Runs::kRowWise);
+  dict["once"] = count(Runs::kOnce);
+  dict["merged"] = count(Runs::kMerged);
+  dict["drawn"] = count(Runs::kDrawn);
+  dict["unknown"] = count(Runs::kUnknown);
+  dict["updates_in_place"] = model.undone().updates;
+  dict["copies_back_undone"] = model.undone().copies_back;
+  dict["clones"] = model.undone().clones;
+  return dict;
+}
+
+/// A line for each call that sees the whole batch for a reason, and the reason.
+std::string merged(const Model& model) {
+  using Runs = rows::CallRows::Runs;
+  const rows::Rows& rows = model.cut().rows;
+  std::string text;
+  for (std::size_t c = 0; c < rows.calls.size(); ++c) {
+    const Runs runs = rows.calls[c].runs;
+    if (runs == Runs::kRowWise || runs == Runs::kOnce) continue;
+    text += "  " + to_string(rows.capture, rows.capture.calls[c]) +
+            "\n    runs merged: " + rows.calls[c].reason + '\n';
+  }
+  return text;
+}
+
+void add_timeline(py::module_& module) {
+  py::class_<Timeline>(module, "Timeline", "When each step of a traced run ran.")
+      .def_property_readonly("total_ns", [](const Timeline& t) { return t.total_ns; })
+      .def_property_readonly(
+          "spans",
+          [](const Timeline& t) {
+            py::list spans;
+            for (const Timeline::Span& span : t.spans) {
+              spans.append(
+                  py::make_tuple(span.label, t.lanes[span.lane.index], span.begin_ns, span.end_ns));
+            }
+            return spans;
+          },
+          "(step, lane, begin, end) of each step, in nanoseconds.")
+      .def("overlapped_ns", &overlapped_ns, "How long at least two lanes were busy.")
+      .def("chrome_trace", &to_chrome_trace, "JSON that Perfetto opens.")
+      .def("__str__", [](const Timeline& t) { return to_string(t); });
+}
+
 }  // namespace
 
 void add_model(py::module_& module) {
+  add_timeline(module);
   py::class_<cut::Rule>(module, "Rule")
       .def(py::init(&to_rule), py::arg("selects"), py::arg("patterns"), py::arg("tags"));
   py::class_<Model, std::shared_ptr<Model>>(module, "Model")
       .def(py::init([](const std::string& document, const std::vector<cut::Rule>& rules,
                        std::shared_ptr<const OpScheduler> scheduler,
-                       std::vector<at::Tensor> constants) {
+                       std::vector<at::Tensor> constants, std::vector<std::string> row_wise) {
              return unwrap(Model::make(unwrap(capture::from_json(document)), rules,
-                                       std::move(scheduler), std::move(constants)));
+                                       std::move(scheduler), std::move(constants),
+                                       {std::move(row_wise)}));
            }),
-           py::arg("document"), py::arg("rules"), py::arg("scheduler"), py::arg("constants"))
-      .def("run", &run, py::arg("arguments"))
-      .def("microbatches",
-           [](Model& model, const py::list& arguments) {
-             const std::vector<Item> items = to_items(arguments);
-             const py::gil_scoped_release no_gil;
-             return unwrap(model.program(model.batch_of(items)))->plan().microbatches();
-           })
-      .def("plan",
-           [](Model& model, const py::list& arguments) {
-             const std::vector<Item> items = to_items(arguments);
-             const py::gil_scoped_release no_gil;
-             const auto program = unwrap(model.program(model.batch_of(items)));
-             return to_string(program->plan(), model.graph());
-           })
+           py::arg("document"), py::arg("rules"), py::arg("scheduler"), py::arg("constants"),
+           py::arg("row_wise") = std::vector<std::string>())
+      .def("run", &run, py::arg("arguments"), py::arg("requests") = std::vector<std::int64_t>(),
+           py::arg("facts") = std::map<std::string, std::int64_t>(), py::arg("trace") = false)
+      .def(
+          "split",
+          [](Model& model, const std::vector<std::int64_t>& sizes,
+             std::vector<std::int64_t> requests, std::map<std::string, std::int64_t> facts) {
+            const Batch batch = batch_of(model, sizes, std::move(requests), std::move(facts));
+            const py::gil_scoped_release no_gil;
+            return unwrap(model.split(batch));
+          },
+          py::arg("sizes"), py::arg("requests") = std::vector<std::int64_t>(),
+          py::arg("facts") = std::map<std::string, std::int64_t>())
+      .def_property_readonly("plan",
+                             [](const Model& model) {
+                               const auto program = model.last_program();
+                               return program ? to_string(program->plan(), model.graph())
+                                              : std::string();
+                             })
+      .def_property_readonly("timeline",
+                             [](const Model& model) {
+                               const auto program = model.last_program();
+                               return program ? program->timeline() : Timeline();
+                             })
+      .def_property_readonly("lanes",
+                             [](const Model& model) {
+                               py::list lanes;
+                               const auto program = model.last_program();
+                               if (!program) return lanes;
+                               for (const LaneGrant& lane : program->lanes()) {
+                                 lanes.append(py::make_tuple(lane.name, lane.cores));
+                               }
+                               return lanes;
+                             })
+      .def_property_readonly("symbols",
+                             [](const Model& model) {
+                               std::vector<std::string> names;
+                               for (const auto& symbol : model.cut().capture().symbols) {
+                                 if (symbol.role != capture::Symbol::Role::kDerived) {
+                                   names.push_back(symbol.name);
+                                 }
+                               }
+                               return names;
+                             })
+      .def_property_readonly("counts", &counts)
+      .def_property_readonly("compile_stats",
+                             [](Model& model) {
+                               const CompileStats stats = model.compile_stats();
+                               py::dict dict;
+                               dict["splits"] = stats.splits;
+                               dict["recordings"] = stats.recordings;
+                               dict["bindings"] = stats.bindings;
+                               return dict;
+                             })
       .def_property_readonly("warnings", [](const Model& model) { return model.cut().warnings; })
       .def_property_readonly("stats",
                              [](const Model& model) { return to_dict(model.last_stats()); })
       .def_property_readonly("rows", [](const Model& model) { return to_string(model.cut().rows); })
+      .def_property_readonly("merged", &merged)
       .def_property_readonly("cut", [](const Model& model) { return to_string(model.cut()); })
       .def_property_readonly("graph", [](const Model& model) { return to_string(model.graph()); });
 }

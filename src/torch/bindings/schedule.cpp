@@ -5,6 +5,7 @@
 
 #include "dynaflow/strategies/strategies.h"
 #include "torch/bindings/errors.h"
+#include "torch/bindings/replacement.h"
 
 namespace py = pybind11;
 
@@ -40,6 +41,9 @@ void add_batch(py::module_& module) {
       .def(py::init([](std::vector<std::int64_t> sizes) { return Split{std::move(sizes)}; }),
            py::arg("sizes"))
       .def_readonly("sizes", &Split::sizes)
+      .def_property_readonly(
+          "scheduled", [](const Split& split) { return split.path == Split::Path::kScheduled; },
+          "False for batch.whole(): the model runs as one compiled piece.")
       .def("__len__", &Split::count)
       .def("__eq__", [](const Split& a, const Split& b) { return a == b; })
       .def("__repr__", [](const Split& split) { return to_string(split); });
@@ -95,21 +99,20 @@ void add_handles(py::module_& module) {
   py::class_<IssuedStep>(module, "IssuedStep", "A recorded step, to order others after it.");
 }
 
-ExecuteOptions options_of(std::optional<Lane> lane, std::vector<IssuedStep> after) {
+IssuedStep execute(ScheduleContext& ctx, const std::vector<ReadyOp>& ops, std::optional<Lane> lane,
+                   const std::optional<py::function>& replace_func, std::vector<IssuedStep> after) {
   ExecuteOptions options;
   if (lane) options.lane = *lane;
   options.after = std::move(after);
-  return options;
+  if (replace_func) options.replace_func = make_replacement(ctx.graph(), ops, *replace_func);
+  return ctx.execute(ops, std::move(options));
 }
 
 void add_context(py::module_& module) {
   const auto execute_one = [](ScheduleContext& ctx, const ReadyOp& op, std::optional<Lane> lane,
+                              const std::optional<py::function>& replace_func,
                               std::vector<IssuedStep> after) {
-    return ctx.execute(op, options_of(lane, std::move(after)));
-  };
-  const auto execute_all = [](ScheduleContext& ctx, const std::vector<ReadyOp>& ops,
-                              std::optional<Lane> lane, std::vector<IssuedStep> after) {
-    return ctx.execute(ops, options_of(lane, std::move(after)));
+    return execute(ctx, {op}, lane, replace_func, std::move(after));
   };
   py::class_<ScheduleContext>(module, "ScheduleContext",
                               "What a strategy sees while it records: what is ready, and execute.")
@@ -132,9 +135,12 @@ void add_context(py::module_& module) {
           },
           py::arg("name"), py::arg("cores") = py::none())
       .def("execute", execute_one, py::arg("op"), py::kw_only(), py::arg("lane") = py::none(),
-           py::arg("after") = std::vector<IssuedStep>())
-      .def("execute", execute_all, py::arg("ops"), py::kw_only(), py::arg("lane") = py::none(),
-           py::arg("after") = std::vector<IssuedStep>());
+           py::arg("replace_func") = py::none(), py::arg("after") = std::vector<IssuedStep>(),
+           "Runs one op, or a function in its place.")
+      .def("execute", &execute, py::arg("ops"), py::kw_only(), py::arg("lane") = py::none(),
+           py::arg("replace_func") = py::none(), py::arg("after") = std::vector<IssuedStep>(),
+           "Runs the same op of adjacent micro-batches merged, or a chain of ops, fused where "
+           "replace_func is given.");
 }
 
 void add_strategies(py::module_& module) {

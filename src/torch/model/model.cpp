@@ -3,7 +3,10 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/ops/empty_strided.h>
 
+#include <pthread.h>
+
 #include <algorithm>
+#include <atomic>
 
 #include "dynaflow/device/cpu/cpu_device.h"
 #include "import/cut/layout.h"
@@ -17,10 +20,17 @@ namespace {
 using capture::Input;
 using capture::TensorId;
 
-/// One set of lanes for all models of the process, so that they do not compete for cores.
-std::shared_ptr<Device> shared_device() {
-  static const auto device = std::make_shared<CpuDevice>();
-  return device;
+std::atomic<std::uint32_t>& forks() {
+  static std::atomic<std::uint32_t> count{0};
+  static const int registered = pthread_atfork(nullptr, nullptr, [] { ++forks(); });
+  static_cast<void>(registered);
+  return count;
+}
+
+Binding binding_of(ValueId value, const at::Tensor& tensor, Binding::Use use) {
+  return {value, static_cast<std::byte*>(tensor.data_ptr()),
+          static_cast<std::int64_t>(tensor.nbytes()), use,
+          static_cast<std::int64_t>(tensor.element_size())};
 }
 
 Unexpected refuse(Rule rule, std::string message, std::string where, std::string fix) {
@@ -43,12 +53,27 @@ Result<void> check_outputs(const cut::Cut& cut) {
 
 }  // namespace
 
+std::uint32_t Lanes::generation() { return forks().load(); }
+
+std::shared_ptr<Device> Lanes::of_process() {
+  static std::mutex mutex;
+  static std::uint32_t made = 0;
+  static std::shared_ptr<Device>* device = nullptr;  // a parent's lanes are not ours to end
+  const std::scoped_lock lock(mutex);
+  if (device == nullptr || made != generation()) {
+    device = new std::shared_ptr<Device>(std::make_shared<CpuDevice>());
+    made = generation();
+  }
+  return *device;
+}
+
 Result<std::shared_ptr<Model>> Model::make(capture::Capture capture,
                                            const std::vector<cut::Rule>& rules,
                                            std::shared_ptr<const OpScheduler> scheduler,
-                                           std::vector<at::Tensor> constants) {
-  rows::Rows rows = rows::find_rows(std::move(capture));
-  inplace::update_in_place(rows);
+                                           std::vector<at::Tensor> constants,
+                                           const rows::Declarations& declarations) {
+  rows::Rows rows = rows::find_rows(std::move(capture), declarations);
+  const inplace::Undone undone = inplace::update_in_place(rows);
   auto cut = std::make_shared<const cut::Cut>(cut::make_cut(std::move(rows), rules));
   if (auto well = check_outputs(*cut); !well) return Unexpected(well.error());
   auto graph = cut::make_graph(*cut, [&](const cut::Cut&, const cut::Region& region) {
@@ -56,20 +81,33 @@ Result<std::shared_ptr<Model>> Model::make(capture::Capture capture,
   });
   if (!graph) return Unexpected(graph.error());
   return std::shared_ptr<Model>(
-      new Model(cut, std::move(*graph), std::move(scheduler), std::move(constants)));
+      new Model(cut, std::move(*graph), std::move(scheduler), std::move(constants), undone));
 }
 
 Model::Model(std::shared_ptr<const cut::Cut> cut, cut::CutGraph graph,
-             std::shared_ptr<const OpScheduler> scheduler, std::vector<at::Tensor> constants)
+             std::shared_ptr<const OpScheduler> scheduler, std::vector<at::Tensor> constants,
+             inplace::Undone undone)
     : cut_(std::move(cut)),
       scheduler_(std::move(scheduler)),
       constants_(std::move(constants)),
       result_of_(cut_->capture().tensors.size(), -1),
       item_of_(cut_->capture().tensors.size(), -1),
-      device_(shared_device()) {
+      undone_(undone) {
   find_bound(graph);
   find_results(graph);
-  compiled_ = std::make_unique<CompiledGraph>(std::move(graph.graph), scheduler_, *device_);
+  graph_ = std::make_shared<const Graph>(std::move(graph.graph));
+}
+
+CompiledGraph& Model::compiled() {
+  const std::scoped_lock lock(mutex_);
+  if (compiled_ == nullptr || generation_ != Lanes::generation()) {
+    // After a fork, what the parent left may wait for threads that are not here: let it be.
+    static_cast<void>(compiled_.release());
+    device_ = Lanes::of_process();
+    generation_ = Lanes::generation();
+    compiled_ = std::make_unique<CompiledGraph>(*graph_, scheduler_, *device_);
+  }
+  return *compiled_;
 }
 
 void Model::find_bound(const cut::CutGraph& graph) {
@@ -127,7 +165,7 @@ Batch Model::batch_of(const std::vector<Item>& items, const BatchFacts& facts) c
 }
 
 Result<std::shared_ptr<const Program>> Model::program(const Batch& batch) {
-  return compiled_->program(batch);
+  return compiled().program(batch);
 }
 
 Result<at::Tensor> Model::tensor_for(const Bound& bound, const std::vector<Item>& items,
@@ -151,39 +189,48 @@ Result<at::Tensor> Model::tensor_for(const Bound& bound, const std::vector<Item>
   return dense;
 }
 
-Result<std::vector<Item>> Model::run(const std::vector<Item>& items, const BatchFacts& facts,
-                                     const RunOptions& options) {
-  const at::AutoDispatchBelowADInplaceOrView below_autograd;
-  const capture::Capture& capture = cut_->capture();
-  const Batch batch = batch_of(items, facts);
-  std::vector<Binding> bindings;
-  std::vector<at::Tensor> held;  // copies live until the run ends
-  bindings.reserve(bound_.size() + results_.size());
-  held.reserve(bound_.size());
+Result<Model::Tensors> Model::bind(const std::vector<Item>& items, const Batch& batch) const {
+  Tensors tensors;
+  tensors.bindings.reserve(bound_.size() + results_.size());
+  tensors.inputs.reserve(bound_.size());
   for (const Bound& bound : bound_) {
     auto tensor = tensor_for(bound, items, batch);
     if (!tensor) return Unexpected(tensor.error());
-    held.push_back(*std::move(tensor));
-    bindings.push_back({bound.value, static_cast<std::byte*>(held.back().data_ptr()),
-                        static_cast<std::int64_t>(held.back().nbytes()), bound.use,
-                        static_cast<std::int64_t>(held.back().element_size())});
+    tensors.inputs.push_back(*std::move(tensor));
+    tensors.bindings.push_back(binding_of(bound.value, tensors.inputs.back(), bound.use));
   }
-  std::vector<at::Tensor> results;
-  for (const Memory& result : results_) {
-    const capture::Tensor& tensor = capture.tensor(result.tensor);
-    results.push_back(at::empty_strided(aten::evaluate(tensor.sizes, batch.symbols),
-                                        aten::evaluate(result.strides, batch.symbols),
-                                        at::TensorOptions(aten::to_scalar_type(tensor.dtype))));
-    bindings.push_back({result.value, static_cast<std::byte*>(results.back().data_ptr()),
-                        static_cast<std::int64_t>(results.back().nbytes()), Binding::Use::kWritable,
-                        static_cast<std::int64_t>(results.back().element_size())});
+  for (const Memory& memory : results_) {
+    const capture::Tensor& tensor = cut_->capture().tensor(memory.tensor);
+    tensors.results.push_back(at::empty_strided(
+        aten::evaluate(tensor.sizes, batch.symbols), aten::evaluate(memory.strides, batch.symbols),
+        at::TensorOptions(aten::to_scalar_type(tensor.dtype))));
+    tensors.bindings.push_back(
+        binding_of(memory.value, tensors.results.back(), Binding::Use::kWritable));
   }
-  auto stats = compiled_->run(batch, bindings, options);
+  return tensors;
+}
+
+Result<std::vector<Item>> Model::run(const std::vector<Item>& items, const BatchFacts& facts,
+                                     const RunOptions& options) {
+  const at::AutoDispatchBelowADInplaceOrView below_autograd;
+  const Batch batch = batch_of(items, facts);
+  const auto program = compiled().program(batch);
+  if (!program) return Unexpected(program.error());
+  const auto tensors = bind(items, batch);
+  if (!tensors) return Unexpected(tensors.error());
+  const auto stats = (*program)->run(tensors->bindings, options);
   if (!stats) return Unexpected(stats.error());
   {
     const std::scoped_lock lock(mutex_);
     last_stats_ = *stats;
+    last_program_ = *program;
   }
+  return give_back(items, batch, *tensors);
+}
+
+std::vector<Item> Model::give_back(const std::vector<Item>& items, const Batch& batch,
+                                   const Tensors& tensors) const {
+  const capture::Capture& capture = cut_->capture();
   std::vector<Item> returned;
   returned.reserve(returned_.size());
   for (std::size_t i = 0; i < returned_.size(); ++i) {
@@ -193,11 +240,11 @@ Result<std::vector<Item>> Model::run(const std::vector<Item>& items, const Batch
     } else if (!output.tensor.valid()) {
       returned.emplace_back();
     } else {
-      const TensorId base = cut_->base[output.tensor.index];
-      const std::int32_t result = result_of_[base.index];
+      const std::uint32_t base = cut_->base[output.tensor.index].index;
       const at::Tensor memory =
-          result >= 0 ? results[static_cast<std::size_t>(result)]
-                      : std::get<at::Tensor>(items[static_cast<std::size_t>(item_of_[base.index])]);
+          result_of_[base] >= 0
+              ? tensors.results[static_cast<std::size_t>(result_of_[base])]
+              : std::get<at::Tensor>(items[static_cast<std::size_t>(item_of_[base])]);
       returned.emplace_back(view_through(memory, returned_[i].chain, batch.symbols));
     }
   }
@@ -225,6 +272,11 @@ at::Tensor Model::view_through(at::Tensor base, const std::vector<cut::Views::Li
 Stats Model::last_stats() const {
   const std::scoped_lock lock(mutex_);
   return last_stats_;
+}
+
+std::shared_ptr<const Program> Model::last_program() const {
+  const std::scoped_lock lock(mutex_);
+  return last_program_;
 }
 
 }  // namespace dynaflow::model
