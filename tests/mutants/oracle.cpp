@@ -265,7 +265,7 @@ class Oracle {
                     .memory = &heap,
                     .symbols = random_.symbols};
     const BufferId scratch = buffers_.scratch[static_cast<std::size_t>(&step - plan_.steps.data())];
-    if (scratch.valid()) {
+    if (scratch.valid() && placement_.sizes[scratch.index] > 0) {
       args.scratch = {
           reinterpret_cast<std::byte*>(arena.data()) + placement_.offsets[scratch.index],
           static_cast<std::size_t>(placement_.sizes[scratch.index])};

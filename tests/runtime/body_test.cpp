@@ -2,12 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <latch>
-#include <mutex>
-#include <set>
 #include <stdexcept>
-#include <thread>
 
 #include "dynaflow/dynaflow.h"
 #include "runtime/prepared.h"
@@ -19,7 +19,6 @@
 namespace dynaflow::testing {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::ElementsAre;
 
 using Numbers = std::vector<std::int64_t>;
@@ -236,7 +235,10 @@ TEST(Body, IsBoundAnewAfterAStall) {
   std::latch release(1);
   std::atomic<bool> armed{true};
   const auto body = std::make_shared<CountingBody>([&](const KernelArgs& args) {
-    if (armed.exchange(false)) release.wait();
+    if (armed.exchange(false)) {
+      release.wait();
+      throw std::runtime_error("released");  // its views may be gone
+    }
     mix(1)(args);
   });
   const Model model = three_of(body);
