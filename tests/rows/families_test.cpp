@@ -84,6 +84,13 @@ TEST(Leading, NormsKeepRowsOfAllResults) {
   EXPECT_EQ(s.answer(y[2]), "row-wise, split 0");
 }
 
+TEST(Together, ChannelsThatHoldTheBatchAreCoupled) {
+  Sketch s;
+  const auto x = s.input({4, s.B, 2, 8, 8});
+  EXPECT_EQ(s.answer(s.call("aten::channel_shuffle", {x, 2}, {4, s.B, 2, 8, 8})),
+            "merged, coupled");
+}
+
 TEST(Leading, PaddingOfTheBatchIsCoupled) {
   Sketch s;
   const auto x = s.input({s.B, 8});
