@@ -1,9 +1,9 @@
 """Where a model is cut into the ops that a schedule orders."""
 
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
+import torch
 from torch.fx import traceback
 
 from dynaflow import _C
@@ -54,7 +54,7 @@ class SplitFunc:
         return f"SplitFunc({self.patterns}, tags={self.tags})"
 
 
-class mark(AbstractContextManager["mark"]):  # noqa: N801  (used like a function)
+def mark(name: str, tags: Iterable[str] = ()) -> Any:  # noqa: ANN401
     """What runs under this context, or in this function, is one op.
 
     >>> with dynaflow.mark("experts", tags={"memory"}):
@@ -62,24 +62,26 @@ class mark(AbstractContextManager["mark"]):  # noqa: N801  (used like a function
     >>> @dynaflow.mark("norm")
     ... def norm(x): ...
     """
+    annotation = {"dynaflow": ((name, tuple(sorted(tags))),)}
+    if torch.compiler.is_compiling():
+        return traceback.annotate(annotation)
+    return _Mark(annotation)
 
-    def __init__(self, name: str, tags: Iterable[str] = ()) -> None:
-        self.name = name
-        self.tags = tuple(sorted(tags))
-        self._annotation = {"dynaflow": ((name, self.tags),)}
-        self._entered: list[AbstractContextManager[object]] = []
 
-    def __enter__(self) -> "mark":
-        context = traceback.annotate(self._annotation)
-        context.__enter__()
-        self._entered.append(context)
-        return self
+class _Mark:
+    """A mark outside of a trace: nothing as a context, and a decorator that a trace sees."""
+
+    def __init__(self, annotation: dict[str, object]) -> None:
+        self._annotation = annotation
+
+    def __enter__(self) -> None:
+        pass
 
     def __exit__(self, *exc: object) -> None:
-        self._entered.pop().__exit__(None, None, None)
+        pass
 
     def __call__(self, function: _F) -> _F:
-        return traceback.annotate_fn(self._annotation)(function)
+        return traceback.annotate_fn(self._annotation)(function)  # type: ignore[no-any-return]
 
 
 def rules(cut: Iterable[SplitModule | SplitFunc]) -> list[_C.Rule]:

@@ -101,9 +101,11 @@ class ScheduledGraph:
                 inference_compiler=self._compile,
                 keep_inference_input_mutations=True,
             )(copy.deepcopy(gm), examples)
-        except (UntranslatableError, BatchLostError) as error:
-            if self._batch != "static" and isinstance(error, BatchLostError):
+        except BatchLostError as error:
+            if self._batch != "static":
                 raise
+            return self._unscheduled(str(error))
+        except (UntranslatableError, _C.Error) as error:
             return self._unscheduled(str(error))
 
     def _unscheduled(self, reason: str) -> Compiled:

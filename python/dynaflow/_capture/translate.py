@@ -270,7 +270,7 @@ def _append_call(
         "writes": [i for i, argument in enumerate(schema.arguments) if _is_written(argument)],
         "aliases": _aliases(schema, [len(values) for values in outputs]),
         "updates": [],
-        "tags": sorted({tag.name for tag in op.tags} - _TAGS_THAT_SAY_NOTHING),
+        "tags": _tags(op),
         "modules": modules,
         "functions": functions,
         "marks": marks,
@@ -379,3 +379,14 @@ def _flat(values: Iterable[object]) -> Iterator[object]:
             yield from _flat(value)
         else:
             yield value
+
+
+def _tags(op: OpOverload) -> list[str]:
+    """Torch's own tags that say something, and "python" for an operator that Python implements."""
+    tags = {tag.name for tag in op.tags} - _TAGS_THAT_SAY_NOTHING
+    namespace, name = op._schema.name.split("::")
+    name += f".{op._schema.overload_name}" if op._schema.overload_name else ""
+    keys = ("CPU", "CompositeExplicitAutograd", "CompositeImplicitAutograd")
+    if any(f"{namespace}/{name}/{key}" in torch.library._impls for key in keys):
+        tags.add("python")
+    return sorted(tags)

@@ -22,6 +22,7 @@ class GraphMaker {
         bodies_(cut.bodies) {}
 
   Result<CutGraph> make() {
+    if (auto well = check_locals(); !well) return Unexpected(well.error());
     for (const capture::Symbol& symbol : cut_.capture().symbols) builder_.symbol(symbol.name);
     random_ = builder_.state("random");
     add_inputs();
@@ -33,6 +34,22 @@ class GraphMaker {
   }
 
  private:
+  /// What is right only together with its micro-batch must not leave its region.
+  [[nodiscard]] Result<void> check_locals() const {
+    for (const Region& region : cut_.regions) {
+      for (const TensorId tensor : region.writes) {
+        if (region.runs == RunsPer::kBatch) continue;
+        if (cut_.rows.tensors[tensor.index].kind == rows::Carry::Kind::kSplit) continue;
+        return Unexpected(Error(Diagnostic{
+            kBadCapture,
+            "tensor " + cut_.capture().tensor(tensor).name + " leaves op " + region.name +
+                ", but means something only inside it",
+            "capture " + cut_.capture().name, "cut elsewhere, so that one op makes and uses it"}));
+      }
+    }
+    return {};
+  }
+
   [[nodiscard]] ValueSpec spec_of(TensorId id) const {
     const capture::Tensor& tensor = cut_.capture().tensor(id);
     const Layout layout = layout_of(cut_.rows, id);

@@ -223,6 +223,8 @@ void BoundAten::add(const AtenBody::Instruction& instruction) {
   }
   Step step = make_step(instruction, instruction.op.functional(), arguments);
   step.results = Step::Results::kKept;
+  if (instruction.call->has_tag("python")) ++python_calls_;
+  if (instruction.form == Form::kFresh) ++allocations_;
   steps_.push_back(std::move(step));
 }
 
@@ -252,6 +254,8 @@ void BoundAten::run(const KernelArgs& args) {
     if (copy.written) copy.strided.copy_(copy.dense);
   }
   args.counts->copied_bytes += copied_bytes_;
+  args.counts->python_calls += python_calls_;
+  args.counts->allocations += allocations_;
 }
 
 void BoundAten::run_step(const Step& step) {

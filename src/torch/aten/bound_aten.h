@@ -74,6 +74,8 @@ class BoundAten final : public BoundBody {
   std::size_t reads_ = 0;
   bool skips_ = false;
   std::int64_t copied_bytes_ = 0;  ///< per run, by `copies_`
+  std::int64_t python_calls_ = 0;  ///< per run: operators that Python implements
+  std::int64_t allocations_ = 0;   ///< per run: calls that return fresh memory
 };
 
 }  // namespace dynaflow::aten

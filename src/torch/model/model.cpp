@@ -172,15 +172,18 @@ Result<at::Tensor> Model::tensor_for(const Bound& bound, const std::vector<Item>
                                      const Batch& batch) const {
   if (bound.from == Bound::From::kConstant) return constants_[bound.item];
   const auto* tensor = std::get_if<at::Tensor>(&items[bound.item]);
-  if (tensor == nullptr) {
-    return refuse(kBadBinding, "argument " + std::to_string(bound.item) + " is no tensor",
+  if (tensor == nullptr || !tensor->device().is_cpu() || tensor->layout() != c10::kStrided ||
+      tensor->dim() != static_cast<std::int64_t>(bound.strides.size())) {
+    return refuse(kBadBinding,
+                  "argument " + std::to_string(bound.item) + " is no dense CPU tensor of " +
+                      std::to_string(bound.strides.size()) + " dimensions",
                   "Model::run", "pass what was captured");
   }
-  bool as_expected = true;
+  bool as_expected = !tensor->is_conj() && !tensor->is_neg();
   for (std::size_t d = 0; d < bound.strides.size(); ++d) {
-    as_expected = as_expected && (tensor->size(static_cast<std::int64_t>(d)) == 1 ||
-                                  tensor->stride(static_cast<std::int64_t>(d)) ==
-                                      bound.strides[d].evaluate(batch.symbols));
+    const auto dim = static_cast<std::int64_t>(d);
+    as_expected = as_expected && (tensor->size(dim) == 1 ||
+                                  tensor->stride(dim) == bound.strides[d].evaluate(batch.symbols));
   }
   if (as_expected) return *tensor;
   auto dense = at::empty_strided(tensor->sizes(), aten::evaluate(bound.strides, batch.symbols),
@@ -220,12 +223,31 @@ Result<std::vector<Item>> Model::run(const std::vector<Item>& items, const Batch
   if (!tensors) return Unexpected(tensors.error());
   const auto stats = (*program)->run(tensors->bindings, options);
   if (!stats) return Unexpected(stats.error());
+  const std::int64_t copied = finish_inputs(items, *tensors);
   {
     const std::scoped_lock lock(mutex_);
     last_stats_ = *stats;
+    last_stats_.copied_bytes += copied;
     last_program_ = *program;
   }
   return give_back(items, batch, *tensors);
+}
+
+std::int64_t Model::finish_inputs(const std::vector<Item>& items, const Tensors& tensors) const {
+  std::int64_t copied = 0;
+  for (std::size_t i = 0; i < bound_.size(); ++i) {
+    if (bound_[i].from == Bound::From::kConstant) continue;
+    const at::Tensor& seen = tensors.inputs[i];
+    const at::Tensor& given = std::get<at::Tensor>(items[bound_[i].item]);
+    const bool written = bound_[i].use == Binding::Use::kWritable;
+    if (!seen.is_same(given)) {
+      copied += static_cast<std::int64_t>(seen.nbytes()) * (written ? 2 : 1);
+      if (written) given.copy_(seen);
+    }
+    // So that autograd notices, as it does when PyTorch itself writes to a tensor.
+    if (written && !given.is_inference()) given.unsafeGetTensorImpl()->bump_version();
+  }
+  return copied;
 }
 
 std::vector<Item> Model::give_back(const std::vector<Item>& items, const Batch& batch,

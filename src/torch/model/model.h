@@ -99,6 +99,9 @@ class Model {
     std::vector<Binding> bindings;
   };
   [[nodiscard]] Result<Tensors> bind(const std::vector<Item>& items, const Batch& batch) const;
+  /// Inputs with gaps were copied: writes go back. Says how many bytes that was.
+  [[nodiscard]] std::int64_t finish_inputs(const std::vector<Item>& items,
+                                           const Tensors& tensors) const;
   [[nodiscard]] std::vector<Item> give_back(const std::vector<Item>& items, const Batch& batch,
                                             const Tensors& tensors) const;
   [[nodiscard]] Result<at::Tensor> tensor_for(const Bound& bound, const std::vector<Item>& items,
