@@ -13,6 +13,10 @@ bool Schedule::Key::matches(const Split& split) const {
       rows_read, [&](const auto& read) { return split.sizes[read.first] == read.second; });
 }
 
+std::string to_string(const Where& where) {
+  return std::string(where.function) + ", " + where.file + ":" + std::to_string(where.line);
+}
+
 std::string to_string(const Schedule& schedule, const Graph& graph) {
   std::string text = "schedule " + schedule.strategy + "  " +
                      std::to_string(schedule.key.microbatches) +

@@ -25,6 +25,23 @@ struct Replacement {
 
 inline constexpr std::uint32_t kNoReplacement = std::numeric_limits<std::uint32_t>::max();
 
+/// Where in a strategy's source something was recorded. The texts must outlive it: those of a
+/// source_location always do, and a front end of another language keeps its own.
+struct Where {
+  Where() = default;
+  Where(const std::source_location& here)  // NOLINT: so that a default argument is the caller's
+      : function(here.function_name()), file(here.file_name()), line(here.line()) {}
+  Where(const char* in_function, const char* in_file, std::uint32_t at_line)
+      : function(in_function), file(in_file), line(at_line) {}
+
+  const char* function = "";
+  const char* file = "";
+  std::uint32_t line = 0;
+};
+
+/// "Mine::schedule, mine.cpp:41".
+[[nodiscard]] std::string to_string(const Where& where);
+
 /// One recorded `execute`: some ops on some micro-batches as one step of a lane.
 struct ScheduledStep {
   std::vector<OpId> ops;  ///< several only under a replacement
@@ -32,7 +49,7 @@ struct ScheduledStep {
   LaneId lane;
   std::uint32_t replacement = kNoReplacement;  ///< index into Schedule::replacements
   std::vector<StepId> after;                   ///< added finish-to-start order
-  std::source_location where;
+  Where where;
   /// Whose handles `execute` was given: one foreign op, lane or step spoils it.
   enum class Handles : std::uint8_t { kOurs, kForeign } handles = Handles::kOurs;
 };

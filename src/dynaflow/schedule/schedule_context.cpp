@@ -204,12 +204,12 @@ Lane ScheduleContext::lane(std::string_view name, Share share) {
   return lane;
 }
 
-IssuedStep ScheduleContext::execute(const ReadyOp& op, ExecuteOptions options, Where where) {
+IssuedStep ScheduleContext::execute(const ReadyOp& op, ExecuteOptions options, const Where& where) {
   return execute(std::vector{op}, std::move(options), where);
 }
 
 IssuedStep ScheduleContext::execute(const std::vector<ReadyOp>& ops, ExecuteOptions options,
-                                    Where where) {
+                                    const Where& where) {
   ScheduledStep step;
   step.where = where;
   step.lane = lane_of(options, step);
@@ -257,8 +257,7 @@ ScheduledStep ScheduleContext::fuse(const std::vector<ScheduledStep>& steps,
     if (steps[i].microbatches != fused.microbatches) {
       schedule_.findings.push_back(
           {kIllegalReplace, "the ops of a replaced chain are on different microbatches",
-           std::string(fused.where.file_name()) + ":" + std::to_string(fused.where.line()),
-           "give every op of the chain on the same microbatches"});
+           to_string(fused.where), "give every op of the chain on the same microbatches"});
     }
   }
   std::ranges::sort(fused.ops);

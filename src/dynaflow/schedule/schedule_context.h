@@ -78,8 +78,6 @@ struct ExecuteOptions {
 /// and again without executing anything is stopped (S9).
 class ScheduleContext {
  public:
-  using Where = std::source_location;
-
   ScheduleContext(const Graph& graph, const Split& split);
 
   /// The ops' operands and types: what a replacement for them must be written for
@@ -108,9 +106,9 @@ class ScheduleContext {
   /// fused where `replace_func` is given and otherwise one after the other. Without a lane, on
   /// the first one.
   IssuedStep execute(const ReadyOp& op, ExecuteOptions options = {},
-                     Where where = Where::current());
+                     const Where& where = std::source_location::current());
   IssuedStep execute(const std::vector<ReadyOp>& ops, ExecuteOptions options = {},
-                     Where where = Where::current());
+                     const Where& where = std::source_location::current());
 
  private:
   friend Schedule record(const Graph& graph, const class OpScheduler& scheduler,

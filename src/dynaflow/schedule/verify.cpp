@@ -59,8 +59,7 @@ class Verifier {
     if (!said_.emplace(rule.id, message).second) return;
     std::string where = schedule_.strategy + ".schedule";
     if (step != nullptr) {
-      where = std::string(step->where.function_name()) + ", " + step->where.file_name() + ":" +
-              std::to_string(step->where.line());
+      where = to_string(step->where);
     }
     findings_.push_back({rule, message, std::move(where), std::move(fix)});
   }

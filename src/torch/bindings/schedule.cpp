@@ -1,7 +1,10 @@
 #include "torch/bindings/schedule.h"
 
+#include <frameobject.h>
 #include <pybind11/functional.h>
 #include <pybind11/stl.h>
+
+#include <set>
 
 #include "dynaflow/strategies/strategies.h"
 #include "torch/bindings/errors.h"
@@ -99,13 +102,27 @@ void add_handles(py::module_& module) {
   py::class_<IssuedStep>(module, "IssuedStep", "A recorded step, to order others after it.");
 }
 
+/// The line of Python that is being run; its texts are kept for good, once each.
+Where here() {
+  static std::set<std::string> texts;  // guarded by the GIL
+  PyFrameObject* frame = PyEval_GetFrame();
+  if (frame == nullptr) return {};
+  const auto code =
+      py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame)));
+  const auto text = [&](const char* attribute) {
+    return texts.insert(py::str(code.attr(attribute))).first->c_str();
+  };
+  return {text("co_qualname"), text("co_filename"),
+          static_cast<std::uint32_t>(PyFrame_GetLineNumber(frame))};
+}
+
 IssuedStep execute(ScheduleContext& ctx, const std::vector<ReadyOp>& ops, std::optional<Lane> lane,
                    const std::optional<py::function>& replace_func, std::vector<IssuedStep> after) {
   ExecuteOptions options;
   if (lane) options.lane = *lane;
   options.after = std::move(after);
   if (replace_func) options.replace_func = make_replacement(ctx.graph(), ops, *replace_func);
-  return ctx.execute(ops, std::move(options));
+  return ctx.execute(ops, std::move(options), here());
 }
 
 void add_context(py::module_& module) {
