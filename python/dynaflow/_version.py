@@ -1,16 +1,24 @@
-"""The C++ module fits one version of torch: the one it was built with."""
+"""The version of this package, and of the one torch that its C++ module fits."""
 
 import torch
 
-BUILT_FOR = "2.13.0"
+try:
+    from dynaflow._built import TORCH_VERSION, VERSION
+except ModuleNotFoundError as missing:
+    raise ImportError(
+        "dynaflow is not built here: `pip install --no-build-isolation .` installs it, "
+        "`make python` builds it for PYTHONPATH=build/torch/python"
+    ) from missing
+
+__version__ = VERSION
 
 
 def check_torch() -> None:
     """ImportError where the installed torch is not the one this package was built for."""
     installed = torch.__version__.split("+")[0]
-    if installed != BUILT_FOR:
+    if installed != TORCH_VERSION:
         raise ImportError(
-            f"dynaflow was built for torch {BUILT_FOR}, but torch {installed} is installed: "
-            f"install torch=={BUILT_FOR}, or build dynaflow again with the torch you have "
-            "(pip install --no-build-isolation --force-reinstall dynaflow)"
+            f"dynaflow {VERSION} was built for torch {TORCH_VERSION}, but torch {installed} is "
+            f"installed: install torch=={TORCH_VERSION}, or build dynaflow again with the torch "
+            "you have (pip install --no-build-isolation --force-reinstall --no-deps .)"
         )
