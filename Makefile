@@ -9,8 +9,9 @@ export CMAKE_BUILD_PARALLEL_LEVEL ?= $(CPUS)
 export CTEST_PARALLEL_LEVEL ?= $(CPUS)
 
 # What `make test` runs, cheap stages first. Each is a target that can be run alone.
-STAGES := setup format-check lint-python configure-dev lint-cpp \
+STAGES := setup format-check lint-python configure-dev configure-torch lint-cpp \
           build-dev test-dev test-project \
+          build-torch test-python \
           build-asan-ubsan test-asan-ubsan \
           build-tsan test-tsan
 ifneq ($(wildcard fuzz/*.cpp),)
@@ -19,7 +20,7 @@ endif
 
 CPP_FOLDERS := $(wildcard src tests examples bench fuzz)
 CPP_FILES = $(shell find $(CPP_FOLDERS) -name '*.h' -o -name '*.cpp')
-PYTHON_FOLDERS := scripts tests/project
+PYTHON_FOLDERS := python scripts cmake tests/project tests/python tests/models
 BENCHES := $(patsubst bench/%.cpp,bench-%,$(wildcard bench/*.cpp))
 VENV := .venv/.installed
 
@@ -32,6 +33,13 @@ run: packages-build ## build the release and run examples/readme.cpp
 	cmake --preset release
 	cmake --build --preset release --target example_readme
 	build/release/examples/readme
+
+.PHONY: python
+python: build-torch ## build the Python package; use it with PYTHONPATH=build/torch/python
+
+.PHONY: package-check
+package-check: setup ## install with pip into a venv of its own and use it from elsewhere
+	scripts/package_check.sh
 
 .PHONY: test
 test: ## check everything: format, lint, tests, sanitizers, fuzzing
@@ -70,10 +78,13 @@ setup: packages-build packages-bench packages-test $(VENV) ## install what is mi
 packages-build packages-bench packages-test: packages-%:
 	@scripts/packages.sh $*
 
-# After the packages: Debian's python3 needs python3-venv first.
-$(VENV): requirements-dev.txt | packages-test
+# After the packages: Debian's python3 needs python3-venv first. torch comes first and alone, so that
+# no other requirement chooses it.
+$(VENV): requirements-torch.txt requirements-dev.txt | packages-test
 	python3 -m venv .venv
-	.venv/bin/python -m pip install --quiet --requirement requirements-dev.txt
+	.venv/bin/python -m pip install --quiet --requirement requirements-torch.txt
+	.venv/bin/python -m pip install --quiet --requirement requirements-dev.txt \
+	  --constraint requirements-torch.txt
 	touch $@
 
 # --- stages of `make test` --------------------------------------------------------------------
@@ -89,7 +100,7 @@ lint-python: setup
 	.venv/bin/mypy $(PYTHON_FOLDERS)
 
 .PHONY: lint-cpp
-lint-cpp: configure-dev
+lint-cpp: configure-dev configure-torch
 	scripts/tidy.py
 
 configure-%: setup
@@ -103,7 +114,13 @@ build-%: configure-%
 .PHONY: test-project
 test-project: build-dev
 	rm -rf build/project/results
-	DYNAFLOW_BUILD_DIR=build/dev .venv/bin/pytest --junitxml=build/project/results/pytest.xml
+	DYNAFLOW_BUILD_DIR=build/dev .venv/bin/pytest tests/project \
+	  --junitxml=build/project/results/pytest.xml
+
+.PHONY: test-python
+test-python: build-torch
+	rm -rf build/python/results
+	.venv/bin/pytest tests/python --junitxml=build/python/results/pytest.xml
 
 test-%: build-%
 	rm -rf build/$*/results

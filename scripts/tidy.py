@@ -16,7 +16,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
-DATABASE = ROOT / "build/dev"
+# The preset that builds a part of src; the first that fits.
+DATABASES = {SOURCE / "torch": ROOT / "build/torch", SOURCE: ROOT / "build/dev"}
 STAMPS = ROOT / "build/tidy"
 TOOL = "clang-tidy-19"
 CLANG_IGNORES = ["unknown-warning-option", "deprecated-declarations"]
@@ -36,6 +37,22 @@ def with_headers(file: Path) -> list[Path]:
     return sorted(found)
 
 
+def database(file: Path) -> Path:
+    """The build folder whose preset compiles this file."""
+    return next(build for part, build in DATABASES.items() if file.is_relative_to(part))
+
+
+def compile_commands() -> dict[Path, str]:
+    """How each file is compiled, by the preset that is responsible for it."""
+    commands = {}
+    for build in DATABASES.values():
+        for entry in json.loads((build / "compile_commands.json").read_text()):
+            file = Path(entry["file"])
+            if file.is_relative_to(SOURCE) and database(file) == build:
+                commands[file] = str(entry["command"])
+    return commands
+
+
 def stamp(file: Path, command: str, version: str) -> Path:
     settings = [ROOT / ".clang-tidy", Path(__file__)]
     parts = [version, command, *(setting.read_text() for setting in settings)]
@@ -46,7 +63,7 @@ def stamp(file: Path, command: str, version: str) -> Path:
 
 def lint(file: Path) -> str:
     """What clang-tidy has to say about the file; empty when it is clean."""
-    command = [TOOL, "--quiet", "-p", str(DATABASE), str(file)]
+    command = [TOOL, "--quiet", "-p", str(database(file)), str(file)]
     # The database is g++'s: cmake/warnings.cmake says what clang must not warn about.
     command += [f"--extra-arg=-Wno-{name}" for name in CLANG_IGNORES]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
@@ -57,11 +74,10 @@ def lint(file: Path) -> str:
 
 def main() -> int:
     version = subprocess.run([TOOL, "--version"], capture_output=True, text=True, check=True).stdout
-    database = json.loads((DATABASE / "compile_commands.json").read_text())
-    commands = {Path(entry["file"]): str(entry["command"]) for entry in database}
+    commands = compile_commands()
     files = sorted(SOURCE.rglob("*.cpp"))
     if unknown := [str(file) for file in files if file not in commands]:
-        print("error: the dev preset does not build", *unknown)
+        print("error: neither the dev nor the torch preset builds", *unknown)
         return 1
     stamps = {file: stamp(file, commands[file], version) for file in files}
     changed = [file for file, mark in stamps.items() if not mark.exists()]

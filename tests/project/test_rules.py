@@ -5,6 +5,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 RULE = re.compile(r'inline constexpr Rule (k\w+)\{\s*"([A-Z]\d+)",\s*"([a-z-]+)"\s*\};')
+LETTER = re.compile(r"^\| ([A-Z]) \|", re.MULTILINE)
 HEADING = re.compile(r"^### ([A-Z]\d+) ([a-z-]+)$", re.MULTILINE)
 
 
@@ -31,6 +32,12 @@ def test_rule_ids_are_unique() -> None:
 
 def test_every_rule_has_exactly_one_section() -> None:
     assert sorted(documented()) == sorted(rules().values())
+
+
+def test_every_letter_is_in_the_table_of_letters() -> None:
+    table = LETTER.findall((ROOT / "docs/rules.md").read_text())
+    assert sorted(table) == sorted({rule_id[0] for rule_id, _ in rules().values()})
+    assert "C" in table
 
 
 def test_every_rule_is_named_by_a_test_or_an_example() -> None:

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ["src", "tests", "examples", "bench", "fuzz", "python", "scripts"]
+FOLDERS = ["src", "tests", "examples", "bench", "fuzz", "python", "scripts", "tools"]
 SUFFIXES = {".h", ".cpp", ".py", ".pyi"}
 MOST_LINES = 500
 SAYS_NOTHING = re.compile(r"(^|_)(util|helper|manager|common|impl|misc)s?(_|$)")
@@ -14,6 +14,11 @@ def sources() -> list[Path]:
     """Every source file of ours, relative to the root."""
     files = (file for folder in FOLDERS for file in (ROOT / folder).rglob("*"))
     return [file.relative_to(ROOT) for file in files if file.suffix in SUFFIXES]
+
+
+def test_every_part_is_looked_at() -> None:
+    parts = {"/".join(path.parts[:2]) for path in sources()}
+    assert {"src/dynaflow", "src/import", "src/torch", "python/dynaflow"} <= parts
 
 
 def says_nothing(path: Path) -> bool:
