@@ -6,15 +6,15 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import torch
+from torch import nn
 from torch._dynamo.exc import BackendCompilerFailed, TorchDynamoException
 
-import torch
 from dynaflow import _C
 from dynaflow._capture.capture import BatchLostError, positional_names
 from dynaflow._capture.marks import LADDER, Marks, Rung, capturing, clear, mark, named_tensors
 from dynaflow.annotations import SplitFunc, SplitModule
 from dynaflow.backend import Compiled, ScheduledGraph, Settings
-from torch import nn
 
 log = logging.getLogger("dynaflow")
 

@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from dump import BATCH, SEQUENCE, captured
 from interpret import Document, Symbols, find_inputs, run, size
 from zoo import ZOO, Entry
-
-import torch
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOL = Path(os.environ.get("DYNAFLOW_ROWS", ROOT / "build/dev/dynaflow-rows"))

@@ -9,15 +9,15 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import torch
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils._pytree import tree_leaves
+
 from confirm import Confirmation, Finding, rows_of
 from dump import BATCH
 from dynaflow._capture.sizes import expression
 from dynaflow._capture.translate import InputName, translate
 from op_samples import SAMPLES, Sample
-from torch.fx.experimental.proxy_tensor import make_fx
-from torch.utils._pytree import tree_leaves
-
-import torch
 
 SIZES = [4, 6, 8, 12, 16]
 

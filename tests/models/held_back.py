@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import torch
+
 from dump import captured
 from zoo import (
     DECODER,
@@ -22,8 +24,6 @@ from zoo import (
     hf,
     image_example,
 )
-
-import torch
 
 VISION: dict[str, Any] = {"image_size": 32, "patch_size": 8}
 LAYERS: dict[str, Any] = {key: size for key, size in ENCODER.items() if key != "vocab_size"}

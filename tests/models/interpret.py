@@ -4,11 +4,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
+import torch
+
 from dynaflow._capture.arguments import DTYPES
 from dynaflow._capture.capture import positional_names
 from dynaflow._capture.marks import named_tensors
-
-import torch
 
 Document: TypeAlias = dict[str, Any]
 Symbols: TypeAlias = Mapping[str, int]

@@ -4,9 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from torch.nn import functional
-
 import torch
+from torch.nn import functional
 
 Maker = Callable[[Sequence[int]], torch.Tensor]
 

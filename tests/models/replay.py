@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import Any
 
-from dynaflow._capture.arguments import DTYPES
-
 import torch
 from torch import Tensor
+
+from dynaflow._capture.arguments import DTYPES
 
 _DTYPES = {name: dtype for dtype, name in DTYPES.items()}
 _MEMORY_FORMATS = {

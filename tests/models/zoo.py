@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import diffusers
-import transformers
-from networks import BatchNormNet, GroupNormNet, SequenceFirst, TwoTowers
-
 import torch
+import transformers
 from torch import nn
+
+from networks import BatchNormNet, GroupNormNet, SequenceFirst, TwoTowers
 
 hf: Any = transformers  # neither library types its constructors
 df: Any = diffusers

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+import torch
+from torch import Tensor, fx, nn
+
 from dynaflow._capture import BatchMarkError, Marks, capture, mark
 from dynaflow._capture.capture import positional_names, recording_backend
 from dynaflow._capture.inputs import plain_name
 from zoo import ZOO, Entry
-
-import torch
-from torch import Tensor, fx, nn
 
 
 @pytest.fixture(autouse=True)

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 
 import pytest
+import torch
+from torch import Tensor
+
 from dynaflow._capture import capture
 from dynaflow._capture.capture import positional_names
 from dynaflow._capture.marks import named_tensors
 from replay import largest_difference, replay
 from zoo import ZOO, Entry
-
-import torch
-from torch import Tensor
 
 
 @pytest.fixture(autouse=True)

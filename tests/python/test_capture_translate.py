@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from dynaflow._capture import CaptureResult, UntranslatableError, capture
-
 import torch
 from torch import Tensor, nn
+
+from dynaflow._capture import CaptureResult, UntranslatableError, capture
 
 
 @pytest.fixture(autouse=True)

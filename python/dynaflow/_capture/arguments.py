@@ -4,8 +4,8 @@ import math
 from typing import NamedTuple
 
 import sympy  # type: ignore[import-untyped]
-
 import torch
+
 from dynaflow._capture.sizes import write_size
 
 DTYPES: dict[torch.dtype, str] = {

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import sympy  # type: ignore[import-untyped]
+import torch
+from torch import fx
 from torch._dynamo.backends.common import aot_autograd
 
-import torch
 from dynaflow._capture.inputs import aot_inputs, dynamo_inputs
 from dynaflow._capture.marks import (
     LADDER,
@@ -24,7 +25,6 @@ from dynaflow._capture.marks import (
 from dynaflow._capture.sizes import expression
 from dynaflow._capture.translate import Document, InputName, Translation, translate
 from dynaflow._capture.untranslatable import UntranslatableError
-from torch import fx
 
 log = logging.getLogger("dynaflow")
 

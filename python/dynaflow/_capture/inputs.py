@@ -7,12 +7,12 @@ of Dynamo each of its own came from. Both together give names that hold inside a
 import re
 from collections.abc import Sequence
 
+import torch
+from torch import fx
 from torch._functorch._aot_autograd.descriptors import PlainAOTInput
 
-import torch
 from dynaflow._capture.provenance import path_steps
 from dynaflow._capture.translate import InputName, Role
-from torch import fx
 
 _SCOPE = re.compile(r"^[LG](?=\[)")
 

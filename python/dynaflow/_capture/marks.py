@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Literal, NamedTuple, TypeAlias
 
+import torch
 from torch._dynamo import decorators
 from torch.fx.experimental import _config as shape_config
-
-import torch
 
 Batch: TypeAlias = Literal["unbacked", "oblivious", "dynamic", "static"]
 Others: TypeAlias = Literal["free", "fixed"]

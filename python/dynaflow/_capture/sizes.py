@@ -3,9 +3,8 @@
 from typing import TypeAlias
 
 import sympy  # type: ignore[import-untyped]
-from torch.utils._sympy import functions as shape
-
 import torch
+from torch.utils._sympy import functions as shape
 
 Size: TypeAlias = int | str | list[object]
 

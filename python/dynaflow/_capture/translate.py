@@ -9,16 +9,16 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import sympy  # type: ignore[import-untyped]
+import torch
+from torch import fx
 from torch._higher_order_ops.auto_functionalize import auto_functionalized, auto_functionalized_v2
 from torch._ops import HigherOrderOperator, OpOverload
 from torch._subclasses import FakeTensor
 
-import torch
 from dynaflow._capture.arguments import TensorRef, default_argument, write_argument, write_dtype
 from dynaflow._capture.provenance import provenance
 from dynaflow._capture.sizes import Size, expression, write_size
 from dynaflow._capture.untranslatable import UntranslatableError
-from torch import fx
 
 Document: TypeAlias = dict[str, Any]
 Role: TypeAlias = Literal["argument", "parameter", "buffer", "constant"]
