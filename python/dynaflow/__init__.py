@@ -25,7 +25,7 @@ from dynaflow._C import (  # noqa: E402  (after the check: another torch cannot 
 )
 from dynaflow.annotations import SplitFunc, SplitModule, mark  # noqa: E402
 from dynaflow.compiled import CompiledModule, compile  # noqa: E402, A004
-from dynaflow.request import batch  # noqa: E402
+from dynaflow.request import batch, microbatch  # noqa: E402
 from dynaflow.scheduler import OpScheduler  # noqa: E402
 
 __all__ = [
@@ -49,4 +49,5 @@ __all__ = [
     "batch",
     "compile",
     "mark",
+    "microbatch",
 ]

@@ -129,12 +129,14 @@ class ScheduledGraph:
             log.warning("%s: %s", self.name, warning)
         log.debug("%s\n%s", self.name, model.cut)
 
+        context = getattr(self.settings.scheduler, "context", None)
+
         def run(args: list[Any]) -> list[Any]:
             batch = current()
             if batch is None and not self.trace:
-                return model.run(args)
+                return model.run(args, context=context)
             requests, facts = ([], {}) if batch is None else batch
-            return model.run(args, list(requests), dict(facts), self.trace)
+            return model.run(args, list(requests), dict(facts), self.trace, context)
 
         run._boxed_call = True  # type: ignore[attr-defined]  # AOTAutograd passes one list
         return run

@@ -1,9 +1,11 @@
 """What a caller says of one batch beyond its tensors: request boundaries and facts."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
+
+from dynaflow import _C
 
 Facts: TypeAlias = tuple[tuple[int, ...], tuple[tuple[str, int], ...]]
 
@@ -27,6 +29,26 @@ def batch(requests: Sequence[int] = (), **facts: int) -> Iterator[None]:
         _current.reset(token)
 
 
-def facts_of(values: Facts | None) -> tuple[Sequence[int], Mapping[str, int]]:
-    """Requests and facts as C++ takes them."""
-    return ((), {}) if values is None else (values[0], dict(values[1]))
+class Step(NamedTuple):
+    """The rows that an operator is running on, and what the strategy's `context` made for them."""
+
+    name: str
+    rows: range
+    context: Any
+
+
+def microbatch() -> Step | None:
+    """For custom operators: the step that this thread is running; None outside of one.
+
+    A strategy's hook ``context(batch, rows)`` builds what differs per micro-batch, such as
+    attention metadata, when an operator first asks; it is kept for the run.
+
+    >>> @torch.library.custom_op("mine::attention", mutates_args=())
+    ... def attention(q: torch.Tensor) -> torch.Tensor:
+    ...     lengths = dynaflow.microbatch().context
+    """
+    step = _C.current_step()
+    if step is None:
+        return None
+    name, first, count, context = step
+    return Step(name, range(first, first + count), context)

@@ -92,6 +92,8 @@ struct KernelArgs {
   /// How many cores the lane was granted, for bodies that use several threads; kAllCores where
   /// there is no other lane.
   int cores = kAllCores;
+  /// What the caller of this run handed over for bodies to see (RunOptions::context); not ours.
+  const void* context = nullptr;
 
   static constexpr int kAllCores = -1;
 

@@ -87,7 +87,7 @@ Result<Stats> Program::run(std::span<const Binding> bindings, const RunOptions& 
     if (!bodies) return Unexpected(bodies.error());
     work_->resize(*placement_, std::move(*bodies));
   }
-  if (auto ready = work_->begin_run(bindings, *arena_, options.trace); !ready) {
+  if (auto ready = work_->begin_run(bindings, *arena_, options); !ready) {
     return Unexpected(ready.error());
   }
   return launch(options);

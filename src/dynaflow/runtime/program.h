@@ -19,6 +19,7 @@ struct RunOptions {
 
   Trace trace = Trace::kOff;  ///< stamp every step, for timeline()
   WatchOptions watch = {};
+  const void* context = nullptr;  ///< for the bodies of this run: KernelArgs::context
 };
 
 /// A plan bound to sizes, memory and a device: run it as often as you like. A steady run looks up

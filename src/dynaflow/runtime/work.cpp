@@ -90,14 +90,20 @@ void Program::Work::use_arena(const std::shared_ptr<DeviceMemory>& memory) {
   }
 }
 
+void Program::Work::use_context(const void* context) {
+  if (entries_.empty() || entries_.front().args.context == context) return;
+  for (Entry& entry : entries_) entry.args.context = context;
+}
+
 Result<void> Program::Work::begin_run(std::span<const Binding> bindings, const Arena& arena,
-                                      RunOptions::Trace trace) {
+                                      const RunOptions& options) {
   if (auto well = callers_.check(bindings); !well) return well;
   callers_.use(bindings, views_, positions_);
   use_arena(arena.memory());
   if (unplaced_.any()) unplaced_.reset();
   std::ranges::fill(counts_, BodyCounts{});
-  trace_ = trace;
+  use_context(options.context);
+  trace_ = options.trace;
   if (trace_ == RunOptions::Trace::kOn) {
     stamps_.assign(entries_.size(), {});
     started_ns_ = now_ns();

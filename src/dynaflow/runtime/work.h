@@ -32,7 +32,7 @@ class Program::Work final : public Launch {
   /// Resolves what has moved since the last run, or R6. The arena's memory is held until `end_run`;
   /// after a stall that is never called, since a body may still be using it.
   [[nodiscard]] Result<void> begin_run(std::span<const Binding> bindings, const Arena& arena,
-                                       RunOptions::Trace trace);
+                                       const RunOptions& options);
   void end_run();
 
   void run_step(std::uint32_t step) override;
@@ -58,6 +58,7 @@ class Program::Work final : public Launch {
 
   void add_views(const Step& step);
   void use_arena(const std::shared_ptr<DeviceMemory>& memory);
+  void use_context(const void* context);
   void run_body(const Entry& entry);
 
   std::shared_ptr<const PlacedPlan> plan_;

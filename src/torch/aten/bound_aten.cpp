@@ -12,6 +12,7 @@
 
 #include "import/cut/layout.h"
 #include "import/cut/views.h"
+#include "torch/aten/current_step.h"
 #include "torch/aten/lane_team.h"
 #include "torch/aten/operand.h"
 
@@ -244,6 +245,7 @@ void BoundAten::run(const KernelArgs& args) {
   if (skips_) return;
   const KernelsOnly kernels;
   const LaneTeam team(args.cores);
+  const CurrentStep step_now(args);
   RECORD_FUNCTION(std::string(args.name), std::vector<c10::IValue>());
   point_operands(args);
   for (const Copy& copy : copies_) {

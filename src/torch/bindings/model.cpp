@@ -7,6 +7,7 @@
 
 #include "import/capture/json.h"
 #include "torch/bindings/errors.h"
+#include "torch/bindings/microbatch.h"
 #include "torch/model/model.h"
 
 namespace py = pybind11;
@@ -41,10 +42,12 @@ std::vector<Item> to_items(const py::list& arguments) {
 }
 
 py::list run(Model& model, const py::list& arguments, std::vector<std::int64_t> requests,
-             std::map<std::string, std::int64_t> facts, bool trace) {
+             std::map<std::string, std::int64_t> facts, bool trace, const py::object& context) {
   const std::vector<Item> items = to_items(arguments);
   const model::BatchFacts about{std::move(requests), std::move(facts)};
+  RunContext of_run(model.batch_of(items, about), context);
   RunOptions options;
+  options.context = &of_run;
   if (trace) options.trace = RunOptions::Trace::kOn;
   auto outputs = [&] {
     const py::gil_scoped_release no_gil;
@@ -160,7 +163,8 @@ void add_model(py::module_& module) {
            py::arg("document"), py::arg("rules"), py::arg("scheduler"), py::arg("constants"),
            py::arg("row_wise") = std::vector<std::string>())
       .def("run", &run, py::arg("arguments"), py::arg("requests") = std::vector<std::int64_t>(),
-           py::arg("facts") = std::map<std::string, std::int64_t>(), py::arg("trace") = false)
+           py::arg("facts") = std::map<std::string, std::int64_t>(), py::arg("trace") = false,
+           py::arg("context") = py::none())
       .def(
           "split",
           [](Model& model, const std::vector<std::int64_t>& sizes,

@@ -2,6 +2,7 @@
 #include <torch/version.h>
 
 #include "torch/bindings/errors.h"
+#include "torch/bindings/microbatch.h"
 #include "torch/bindings/model.h"
 #include "torch/bindings/schedule.h"
 
@@ -11,4 +12,5 @@ PYBIND11_MODULE(_C, module) {
   dynaflow::bindings::add_errors(module);
   dynaflow::bindings::add_schedule(module);
   dynaflow::bindings::add_model(module);
+  dynaflow::bindings::add_microbatch(module);
 }

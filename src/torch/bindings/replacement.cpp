@@ -10,6 +10,7 @@
 #include "dynaflow/graph/chain.h"
 #include "import/cut/layout.h"
 #include "torch/aten/aten_body.h"
+#include "torch/aten/current_step.h"
 #include "torch/aten/lane_team.h"
 #include "torch/aten/operand.h"
 #include "torch/aten/scratch.h"
@@ -63,6 +64,7 @@ class BoundFunction final : public BoundBody {
       aten::point(storages_[i], args.views[i].data);
     }
     const aten::LaneTeam team(args.cores);
+    const aten::CurrentStep step(args);
     ++args.counts->python_calls;
     const py::gil_scoped_acquire gil;
     try {

@@ -1,0 +1,36 @@
+#include "torch/bindings/microbatch.h"
+
+#include <pybind11/stl.h>
+
+#include "torch/aten/current_step.h"
+
+namespace py = pybind11;
+
+namespace dynaflow::bindings {
+
+py::object RunContext::of(std::int64_t first, std::int64_t count) {
+  const auto [at, fresh] = made_.try_emplace({first, count});
+  if (fresh) {
+    at->second =
+        hook_.is_none()
+            ? py::none()
+            : hook_(batch_, py::module_::import("builtins").attr("range")(first, first + count));
+  }
+  return at->second;
+}
+
+void add_microbatch(py::module_& module) {
+  module.def(
+      "current_step",
+      []() -> py::object {
+        const KernelArgs* step = aten::CurrentStep::get();
+        if (step == nullptr || step->context == nullptr) return py::none();
+        // The run that owns it is waiting for this very step.
+        auto* context = const_cast<RunContext*>(static_cast<const RunContext*>(step->context));
+        return py::make_tuple(std::string(step->name), step->rows.first, step->rows.count,
+                              context->of(step->rows.first, step->rows.count));
+      },
+      "(name, first row, rows, context) of the step that this thread is running, or None.");
+}
+
+}  // namespace dynaflow::bindings
