@@ -71,7 +71,7 @@ def mark(name: str, tags: Iterable[str] = ()) -> Any:  # noqa: ANN401
 class _Mark:
     """A mark outside of a trace: nothing as a context, and a decorator that a trace sees."""
 
-    def __init__(self, annotation: dict[str, object]) -> None:
+    def __init__(self, annotation: dict[str, Any]) -> None:
         self._annotation = annotation
 
     def __enter__(self) -> None:
@@ -81,7 +81,7 @@ class _Mark:
         pass
 
     def __call__(self, function: _F) -> _F:
-        return traceback.annotate_fn(self._annotation)(function)  # type: ignore[no-any-return]
+        return traceback.annotate_fn(self._annotation)(function)  # type: ignore[return-value]
 
 
 def rules(cut: Iterable[SplitModule | SplitFunc]) -> list[_C.Rule]:
