@@ -1,34 +1,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
-
-#include "import/capture/json.h"
-#include "rows/sketch.h"
+#include "support/captures.h"
+#include "support/sketch.h"
 
 // Real models: nothing is unknown, and only BatchNorm in training needs all rows at once.
 namespace dynaflow::rows {
 namespace {
 
 using Runs = CallRows::Runs;
-
-std::vector<std::string> models() {
-  std::vector<std::string> names;
-  for (const auto& file : std::filesystem::directory_iterator("tests/data/captures")) {
-    names.push_back(file.path().stem());
-  }
-  std::ranges::sort(names);
-  return names;
-}
-
-Rows rows_of(const std::string& model) {
-  std::ifstream file("tests/data/captures/" + model + ".json");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  return find_rows(capture::from_json(text).value());
-}
 
 std::vector<std::string> calls_that_run(const Rows& rows, Runs runs) {
   std::vector<std::string> ops;
@@ -40,7 +20,7 @@ std::vector<std::string> calls_that_run(const Rows& rows, Runs runs) {
 
 class RealModel : public testing::TestWithParam<std::string> {
  protected:
-  Rows rows = rows_of(GetParam());
+  Rows rows = find_rows(capture::captured(GetParam()));
 };
 
 TEST_P(RealModel, HasNoUnknownCall) {
@@ -91,7 +71,7 @@ TEST_P(RealModel, KeepsLocalTensorsInOneGroup) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Zoo, RealModel, testing::ValuesIn(models()),
+INSTANTIATE_TEST_SUITE_P(Zoo, RealModel, testing::ValuesIn(capture::captured_models()),
                          [](const auto& model) { return model.param; });
 
 }  // namespace

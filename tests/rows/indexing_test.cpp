@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "rows/sketch.h"
+#include "support/sketch.h"
 
 namespace dynaflow::rows {
 namespace {

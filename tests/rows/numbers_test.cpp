@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "rows/sketch.h"
+#include "support/sketch.h"
 
 namespace dynaflow::rows {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "rows/sketch.h"
+#include "support/sketch.h"
 
 namespace dynaflow::rows {
 namespace {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <unordered_map>
+#include <utility>
 
 namespace dynaflow::capture {
 namespace {
@@ -13,6 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kFormat = "dynaflow-capture/1";
+constexpr std::int64_t kMostFactors = 64;  // of one size
 
 /// What is wrong with the document, and where.
 struct BadDocument : std::runtime_error {
@@ -92,8 +94,11 @@ class Reader {
  private:
   template <class F>
   void each(const Json& document, const char* key, F&& f) {
+    place_ = key;
+    const Json& items = document.at(key);
+    if (!items.is_array()) throw BadDocument("no list");
     std::size_t i = 0;
-    for (const Json& item : document.at(key)) {
+    for (const Json& item : items) {
       place_ = std::string(key) + "[" + std::to_string(i++) + "]";
       f(item);
     }
@@ -105,7 +110,8 @@ class Reader {
       throw BadDocument("a second batch symbol");
     }
     const auto name = item.at("name").get<std::string>();
-    by_name_[name] = id_at<SymbolId>(capture_.symbols.size());
+    const auto id = id_at<SymbolId>(capture_.symbols.size());
+    if (!by_name_.emplace(name, id).second) throw BadDocument("a second symbol '" + name + "'");
     capture_.symbols.push_back({name, role});
   }
 
@@ -124,8 +130,16 @@ class Reader {
     Input input;
     input.name = item.at("name").get<std::string>();
     input.role = value_of(kInputRoles, item.at("role").get<std::string>(), "role");
-    if (item.contains("tensor")) input.tensor = tensor_id(item.at("tensor"));
-    if (item.contains("symbol")) input.symbol = extent(item.at("symbol"));
+    switch (input.role) {
+      case Input::Role::kScalar:
+        break;
+      case Input::Role::kSymbol:
+        input.symbol = extent(item.at("symbol"));
+        break;
+      default:
+        input.tensor = tensor_id(item.at("tensor"));
+        make(input.tensor);
+    }
     capture_.inputs.push_back(std::move(input));
   }
 
@@ -154,7 +168,26 @@ class Reader {
     }
     if (item.contains("line")) call.line = item.at("line").get<std::string>();
     check_positions(call);
+    for_each_input(call, [&](TensorId tensor) { use(tensor); });
+    for (const Call::Update& update : call.updates) use(update.tensor);
+    for (const TensorId output : call.outputs) {
+      if (output.valid()) make(output);
+    }
     capture_.calls.push_back(std::move(call));
+  }
+
+  /// Every tensor is made once, by an input or a call, before anything reads it.
+  void make(TensorId tensor) {
+    made_.resize(capture_.tensors.size());
+    if (std::exchange(made_[tensor.index], 1) != 0) {
+      throw BadDocument("tensor " + capture_.tensor(tensor).name + " is made a second time");
+    }
+  }
+  void use(TensorId tensor) {
+    made_.resize(capture_.tensors.size());
+    if (made_[tensor.index] == 0) {
+      throw BadDocument("tensor " + capture_.tensor(tensor).name + " is read before it is made");
+    }
   }
 
   static void check_positions(const Call& call) {
@@ -173,7 +206,10 @@ class Reader {
 
   void add_output(const Json& item) {
     Output output;
-    if (item.is_object() && item.contains("tensor")) output.tensor = tensor_id(item.at("tensor"));
+    if (item.is_object() && item.contains("tensor")) {
+      output.tensor = tensor_id(item.at("tensor"));
+      use(output.tensor);
+    }
     if (item.is_object() && item.contains("symbol")) output.symbol = extent(item.at("symbol"));
     if (item.is_object() && item.contains("scalar")) output.scalar = item.at("scalar").dump();
     capture_.outputs.push_back(std::move(output));
@@ -189,6 +225,7 @@ class Reader {
   }
 
   TensorId tensor_id(const Json& value) const {
+    if (!value.is_number_unsigned()) throw BadDocument("no tensor " + value.dump());
     const auto index = value.get<std::size_t>();
     if (index >= capture_.tensors.size()) {
       throw BadDocument("no tensor " + std::to_string(index));
@@ -218,13 +255,19 @@ class Reader {
     if (key == "e") return {extent(content)};
     if (key == "float") return {special(content.get<std::string>())};
     const auto what = value_of(kTokens, key, "argument");
-    return {Token{what, content.is_string() ? content.get<std::string>() : content.dump()}};
+    if (what != Token::What::kComplex) return {Token{what, content.get<std::string>()}};
+    if (!content.is_array() || content.size() != 2) {
+      throw BadDocument("no complex number: " + content.dump());
+    }
+    return {Token{what, content.dump()}};
   }
 
   static double special(const std::string& text) {
     if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
     const double infinity = std::numeric_limits<double>::infinity();
-    return text == "-inf" ? -infinity : infinity;
+    if (text == "inf") return infinity;
+    if (text == "-inf") return -infinity;
+    throw BadDocument("no number '" + text + "'");
   }
 
   Extent extent(const Json& value) {
@@ -247,7 +290,7 @@ class Reader {
   }
 
   static Extent power(const Extent& base, std::int64_t exponent) {
-    if (exponent < 0) throw BadDocument("a negative power");
+    if (exponent < 0 || exponent > kMostFactors) throw BadDocument("a power of no size");
     Extent result = 1;
     for (std::int64_t i = 0; i < exponent; ++i) result = result * base;
     return result;
@@ -275,6 +318,7 @@ class Reader {
   }
 
   Capture capture_;
+  std::vector<char> made_;  ///< per tensor
   std::unordered_map<std::string, SymbolId> by_name_;
   std::string place_;
 };

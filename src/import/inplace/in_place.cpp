@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "import/cut/views.h"
@@ -64,13 +66,27 @@ class Rewriter {
   }
 
   [[nodiscard]] bool is_input(TensorId tensor) const {
-    return !views_.producer[tensor.index].valid();
+    return !views_.producer[base(tensor).index].valid();
   }
 
-  /// Nobody reads the memory of `tensor` after call `c`, but for call `except`.
+  /// Nobody reads the memory of `tensor` after call `c`, but for call `except`; nor does `c` itself,
+  /// but where it writes.
   [[nodiscard]] bool unread_after(TensorId tensor, std::size_t c, std::size_t except) const {
-    return std::ranges::none_of(uses_[tensor.index],
-                                [&](std::size_t use) { return use > c && use != except; });
+    return std::ranges::none_of(uses_[base(tensor).index],
+                                [&](std::size_t use) { return use > c && use != except; }) &&
+           !reads_besides(capture_.calls[c], tensor);
+  }
+
+  /// Whether a call reads the memory of `tensor` through an argument that it does not write to;
+  /// of a call without any, through another than its first.
+  [[nodiscard]] bool reads_besides(const Call& call, TensorId tensor) const {
+    bool reads = false;
+    for (std::uint32_t i = 0; i < call.arguments.size(); ++i) {
+      if (call.writes.empty() ? i == 0 : call.writes_argument(i)) continue;
+      capture::for_each_tensor(call.arguments[i],
+                               [&](TensorId seen) { reads |= base(seen) == base(tensor); });
+    }
+    return reads;
   }
 
   /// copy_(x, v) with v = f(… f(x, …) …): each f can write to x itself, if nobody reads the x of
@@ -126,8 +142,9 @@ class Rewriter {
     for (std::size_t c = 0; c < capture_.calls.size(); ++c) {
       for (std::size_t u = 0; u < capture_.calls[c].updates.size(); ++u) {
         const TensorId old = capture_.calls[c].updates[u].tensor;
-        const bool ends_in_place = ends_in(capture_.calls[c], u);
-        if (!ends_in_place && (is_input(old) || !unread_after(old, c, c))) add_clone(c, u);
+        const bool wanted =
+            is_input(old) || returned_[base(old).index] != 0 || !unread_after(old, c, c);
+        if (wanted && !ends_in(capture_.calls[c], u)) add_clone(c, u);
       }
     }
   }
@@ -155,86 +172,80 @@ class Rewriter {
     return call.writes.empty() ? TensorId{} : call.arguments[0].tensor().value_or(TensorId{});
   }
 
+  /// A copy of `tensor`'s type under another name; carries the batch as it does.
+  TensorId add_like(TensorId tensor) {
+    capture::Tensor fresh = capture_.tensor(tensor);
+    fresh.name += "_copy" + std::to_string(undone_.clones);
+    capture_.tensors.push_back(std::move(fresh));
+    rows_.tensors.push_back(rows::Carry(rows_.tensors[tensor.index]));
+    return id_at<TensorId>(capture_.tensors.size() - 1);
+  }
+
+  /// The writer writes to a clone, through views of its own: others may look through the old ones.
   void add_clone(std::size_t c, std::size_t u) {
     const TensorId old = capture_.calls[c].updates[u].tensor;
-    const auto fresh = id_at<TensorId>(capture_.tensors.size());
-    capture::Tensor tensor = capture_.tensor(old);
-    tensor.name += "_copy";
-    capture_.tensors.push_back(std::move(tensor));
-    rows_.tensors.push_back(rows::Carry(rows_.tensors[old.index]));
-    Clone clone{c, c, old, fresh};
-    for_each_input(capture_.calls[c], [&](TensorId seen) {
-      if (base(seen) != old) return;
-      for (const auto& link : views_.chain(capture_, seen)) {
-        clone.before = std::min<std::size_t>(clone.before, link.call.index);
-      }
-    });
-    clones_.push_back(clone);
     ++undone_.clones;
+    const TensorId fresh = add_like(old);
+    before_[c].push_back({clone_call(c, old, fresh), rows_.calls[c]});
+    Call& writer = capture_.calls[c];
+    for (const std::uint32_t written : writer.writes) {
+      see_clone(writer.arguments[written], c, old, fresh);
+    }
+    writer.updates[u].tensor = fresh;
+  }
+
+  void see_clone(Argument& argument, std::size_t c, TensorId old, TensorId fresh) {
+    if (auto* seen = std::get_if<TensorId>(&argument.value)) {
+      if (const auto found = seen_through(c, *seen, old, fresh)) *seen = *found;
+    }
+    if (auto* list = std::get_if<Argument::List>(&argument.value)) {
+      for (Argument& item : *list) see_clone(item, c, old, fresh);
+    }
+  }
+
+  /// What `seen`, a view of `old` or itself, is of `fresh`; none if it is of something else.
+  std::optional<TensorId> seen_through(std::size_t c, TensorId seen, TensorId old, TensorId fresh) {
+    if (seen == old) return fresh;
+    if (seen.index >= views_.base.size() || base(seen) == seen) return std::nullopt;
+    const cut::Views::Link link = views_.chain(capture_, seen).back();
+    Call view = capture_.call(link.call);
+    const auto of = seen_through(c, *view.arguments[0].tensor(), old, fresh);
+    if (!of) return std::nullopt;
+    view.arguments[0].value = *of;
+    for (TensorId& output : view.outputs) output = output.valid() ? add_like(output) : output;
+    const TensorId found = view.outputs[link.output];
+    before_[c].push_back({std::move(view), rows_.calls[link.call.index]});
+    return found;
+  }
+
+  [[nodiscard]] Call clone_call(std::size_t writer, TensorId old, TensorId fresh) const {
+    Call call;
+    call.op = "aten::clone";
+    call.arguments = {Argument{old}, Argument{Argument::None{}}};
+    call.outputs = {fresh};
+    call.modules = capture_.calls[writer].modules;
+    return call;
   }
 
   void drop_gone() {
     std::vector<Call> calls;
     std::vector<rows::CallRows> runs;
+    const auto keep = [&](Call& call, rows::CallRows& how) {
+      calls.push_back(std::move(call));
+      runs.push_back(std::move(how));
+    };
     for (std::size_t c = 0; c < capture_.calls.size(); ++c) {
-      for (const Clone& clone : clones_) {
-        if (clone.before != c) continue;
-        calls.push_back(clone_call(clone));
-        runs.push_back(rows_.calls[clone.writer]);
-        use_clone(clone);
-      }
-      if (gone_[c] != 0) continue;
-      calls.push_back(std::move(capture_.calls[c]));
-      runs.push_back(std::move(rows_.calls[c]));
+      for (Added& added : before_[c]) keep(added.call, added.runs);
+      if (gone_[c] == 0) keep(capture_.calls[c], rows_.calls[c]);
     }
     capture_.calls = std::move(calls);
     rows_.calls = std::move(runs);
   }
 
-  struct Clone {
-    std::size_t before = 0;  ///< the call that first looks at it
-    std::size_t writer = 0;  ///< the call that writes to it
-    TensorId old;
-    TensorId fresh;
-  };
-
-  [[nodiscard]] Call clone_call(const Clone& clone) const {
+  struct Added {
     Call call;
-    call.op = "aten::clone";
-    call.arguments = {Argument{clone.old}, Argument{Argument::None{}}};
-    call.outputs = {clone.fresh};
-    call.modules = capture_.calls[clone.before].modules;
-    return call;
-  }
-
-  /// The writer, and the views through which it writes, see the clone.
-  void use_clone(const Clone& clone) {
-    Call& writer = capture_.calls[clone.writer];
-    for_each_input(writer, [&](TensorId seen) {
-      if (base(seen) != clone.old) return;
-      for (const auto& link : views_.chain(capture_, seen)) {
-        replace(capture_.calls[link.call.index], clone.old, clone.fresh);
-      }
-    });
-    replace(writer, clone.old, clone.fresh);
-  }
-
-  static void replace(Call& call, TensorId old, TensorId fresh) {
-    for (Argument& argument : call.arguments) replace(argument, old, fresh);
-    for (Call::Update& update : call.updates) {
-      if (update.tensor == old) update.tensor = fresh;
-    }
-  }
-
-  static void replace(Argument& argument, TensorId old, TensorId fresh) {
-    if (auto* tensor = std::get_if<TensorId>(&argument.value);
-        tensor != nullptr && *tensor == old) {
-      *tensor = fresh;
-    }
-    if (auto* list = std::get_if<Argument::List>(&argument.value)) {
-      for (Argument& item : *list) replace(item, old, fresh);
-    }
-  }
+    rows::CallRows runs;
+  };
 
   rows::Rows& rows_;
   Capture& capture_;
@@ -242,7 +253,8 @@ class Rewriter {
   std::vector<char> gone_;
   std::vector<std::vector<std::size_t>> uses_;  ///< per base: calls, in order
   std::vector<char> returned_;                  ///< per base
-  std::vector<Clone> clones_;
+  std::vector<std::vector<Added>> before_ =
+      std::vector<std::vector<Added>>(capture_.calls.size());  ///< per call: what it now needs
   Undone undone_;
 };
 

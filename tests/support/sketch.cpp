@@ -1,6 +1,7 @@
-#include "rows/sketch.h"
+#include "support/sketch.h"
 
 #include <algorithm>
+#include <array>
 
 namespace dynaflow::rows {
 
@@ -57,12 +58,31 @@ std::vector<TensorId> Sketch::calls(const std::string& name, std::initializer_li
   return call.outputs;
 }
 
+TensorId Sketch::view(const std::string& name, std::initializer_list<Given> arguments,
+                      Sizes sizes) {
+  const TensorId of = arguments.begin()->tensor().value();
+  const TensorId seen = call(name, arguments, std::move(sizes), capture_.tensor(of).dtype);
+  last().aliases = {{.output = 0, .argument = 0}};
+  return seen;
+}
+
+TensorId Sketch::write(const std::string& name, std::initializer_list<Given> arguments) {
+  const TensorId to = arguments.begin()->tensor().value();
+  const capture::Tensor& tensor = capture_.tensor(to);
+  const TensorId written = call(name, arguments, tensor.sizes, tensor.dtype);
+  last().writes = {0};
+  last().aliases = {{.output = 0, .argument = 0}};
+  return written;
+}
+
 TensorId Sketch::add(Sizes sizes, DType dtype) {
   const auto id = id_at<TensorId>(capture_.tensors.size());
+  std::vector<Extent> strides(sizes.size(), 1);
+  for (std::size_t d = sizes.size(); d-- > 1;) strides[d - 1] = strides[d] * sizes[d];
   capture_.tensors.push_back({.name = "t" + std::to_string(id.index),
                               .dtype = dtype,
                               .sizes = std::move(sizes),
-                              .strides = {}});
+                              .strides = std::move(strides)});
   return id;
 }
 

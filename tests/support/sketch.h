@@ -44,9 +44,16 @@ class Sketch {
   std::vector<capture::TensorId> calls(const std::string& name,
                                        std::initializer_list<Given> arguments,
                                        const std::vector<Sizes>& sizes, DType dtype = DType::kF32);
+  /// A call whose result looks at the memory of its first argument.
+  capture::TensorId view(const std::string& name, std::initializer_list<Given> arguments,
+                         Sizes sizes);
+  /// A call that writes to its first argument, which it gives back.
+  capture::TensorId write(const std::string& name, std::initializer_list<Given> arguments);
   void give_back(capture::TensorId tensor) { capture_.outputs.push_back({.tensor = tensor}); }
   /// The last call, for what no test often needs.
   capture::Call& last() { return capture_.calls.back(); }
+  capture::Tensor& tensor(capture::TensorId id) { return capture_.tensors[id.index]; }
+  [[nodiscard]] const capture::Capture& capture() const { return capture_; }
 
   [[nodiscard]] Rows rows(const Declarations& declarations = {}) const {
     return find_rows(capture_, declarations);
