@@ -77,7 +77,7 @@ class ScheduledGraph:
         self._names = dynamo_inputs(gm, positional)
         self._sizes = _symbol_positions(gm)
         self._paths: dict[Any, bool] = {}
-        self._whole = _Whole(gm)
+        self._whole = _Whole(gm, settings.engine)
         self._scheduled = self._make_scheduled(gm, examples)
 
     def __call__(self, *args: Any) -> Any:  # noqa: ANN401
@@ -173,13 +173,13 @@ _MOST_PATHS = 4096
 
 
 class _Whole:
-    """The graph as Inductor compiles it, made when it is first called."""
+    """The graph as the engine runs it unsplit; what Inductor compiles is made when first called."""
 
-    def __init__(self, gm: fx.GraphModule) -> None:
+    def __init__(self, gm: fx.GraphModule, engine: str) -> None:
         self._gm: fx.GraphModule | None = gm
         self._examples = [_value(node) for node in gm.graph.find_nodes(op="placeholder")]
         self._context = TracingContext.get()
-        self._compiled: Compiled | None = None
+        self._compiled: Compiled | None = gm if engine == "aten" else None
         self._lock = threading.Lock()
 
     def __call__(self, *args: Any) -> Any:  # noqa: ANN401

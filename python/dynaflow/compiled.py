@@ -3,7 +3,7 @@
 import copy
 import logging
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -47,6 +47,8 @@ def compile(  # noqa: A001  (like torch.compile)
 class CompiledModule(nn.Module):
     """A model under a schedule, called like the model itself."""
 
+    _compiled: Callable[..., Any]
+
     def __init__(self, model: nn.Module, settings: Settings, *, fullgraph: bool = True) -> None:
         """Use `dynaflow.compile`."""
         super().__init__()
@@ -57,9 +59,12 @@ class CompiledModule(nn.Module):
         self._positional = positional_names(model)
         self._graphs: list[ScheduledGraph] = []
         self._reasons: list[str] = []
-        self._capturing: tuple[Rung, Marks] | None = None
+        self._capturing = threading.local()  # .now: the rung and marks of this thread's call
         self._lock = threading.RLock()
-        self._compiled = torch.compile(model, backend=self._backend, fullgraph=fullgraph)
+        compiled = torch.compile(  # type: ignore[call-overload]  # its overloads forget the last
+            model, backend=self._backend, fullgraph=fullgraph, isolate_recompiles=True
+        )
+        object.__setattr__(self, "_compiled", compiled)  # no submodule: weights have one name
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
         """The model's own forward."""
@@ -118,9 +123,10 @@ class CompiledModule(nn.Module):
         return models[-1]
 
     def _backend(self, gm: torch.fx.GraphModule, examples: list[Any]) -> Compiled:
-        if self._capturing is None:
+        now: tuple[Rung, Marks] | None = getattr(self._capturing, "now", None)
+        if now is None:
             raise _UnmarkedError
-        rung, marks = self._capturing
+        rung, marks = now
         graph = ScheduledGraph(
             gm,
             examples,
@@ -152,12 +158,14 @@ class CompiledModule(nn.Module):
         )
         if rung.batch == "dynamic" and marks.batch == 1:
             raise BatchLostError("a batch of 1 would be taken for a constant")
-        self._capturing = (rung, marks)
+        self._capturing.now = (rung, marks)
         try:
+            if marks.batch == 0:
+                return self.model(*args, **kwargs)  # no rows to tell a batch by
             with capturing(rung):
                 return self._compiled(*args, **kwargs)
         finally:
-            self._capturing = None
+            self._capturing.now = None
             for named in named_tensors(args, kwargs, self._positional):
                 clear(named.tensor)
 

@@ -8,6 +8,20 @@ namespace py = pybind11;
 
 namespace dynaflow::bindings {
 
+std::string described(const py::error_already_set& failure) {
+  std::string text = py::str(failure.type().attr("__name__"));
+  text += ": " + std::string(py::str(failure.value()));
+  std::string places;
+  for (py::object trace = failure.trace(); trace && !trace.is_none();
+       trace = trace.attr("tb_next")) {
+    const py::object code = trace.attr("tb_frame").attr("f_code");
+    places.insert(0, "\n  at " + std::string(py::str(code.attr("co_filename"))) + ":" +
+                         std::string(py::str(trace.attr("tb_lineno"))) + ", " +
+                         std::string(py::str(code.attr("co_qualname"))));
+  }
+  return text + places;
+}
+
 void add_errors(py::module_& module) {
   py::class_<Diagnostic>(module, "Finding", "One reason for a refusal.")
       .def_property_readonly(

@@ -2,6 +2,8 @@
 
 #include <pybind11/pybind11.h>
 
+#include <string>
+
 #include "dynaflow/base/result.h"
 
 namespace dynaflow::bindings {
@@ -20,6 +22,9 @@ T unwrap(Result<T> result) {
   if (!result) throw Refused(std::move(result.error()));
   if constexpr (!std::is_void_v<T>) return *std::move(result);
 }
+
+/// The exception's type and text, and the lines of Python it came through, the innermost first.
+[[nodiscard]] std::string described(const pybind11::error_already_set& failure);
 
 void add_errors(pybind11::module_& module);
 

@@ -1,5 +1,8 @@
 #include "torch/bindings/replacement.h"
 
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/grad_mode.h>
+#include <c10/core/InferenceMode.h>
 #include <torch/csrc/autograd/python_variable.h>
 
 #include <algorithm>
@@ -15,11 +18,28 @@
 #include "torch/aten/operand.h"
 #include "torch/aten/scratch.h"
 #include "torch/aten/values.h"
+#include "torch/bindings/errors.h"
 
 namespace py = pybind11;
 
 namespace dynaflow::bindings {
 namespace {
+
+/// The user's own code, the same on every lane: as under torch.no_grad(), with writes to tensors
+/// counted.
+class UserCode {
+  static c10::DispatchKeySet included() {
+    return c10::impl::tls_local_dispatch_key_set().included_.add(c10::DispatchKey::ADInplaceOrView);
+  }
+  static c10::DispatchKeySet excluded() {
+    return c10::impl::tls_local_dispatch_key_set().excluded_ -
+           c10::autograd_dispatch_keyset_with_ADInplaceOrView;
+  }
+
+  c10::InferenceMode no_inference_{false};
+  c10::impl::ForceDispatchKeyGuard keys_{included(), excluded()};
+  at::NoGradGuard no_grad_;
+};
 
 /// A Python object that may be let go by a thread without the GIL.
 using Function = std::shared_ptr<py::function>;
@@ -41,6 +61,7 @@ class BoundFunction final : public BoundBody {
  public:
   BoundFunction(Function function, const std::vector<Operand>& operands, const BindArgs& args)
       : function_(std::move(function)), reads_(args.reads) {
+    const c10::InferenceMode no_inference(false);  // else writes to the tensors are not counted
     for (std::size_t i = 0; i < args.views.size(); ++i) {
       const View& view = args.views[i];
       if (!aten::is_dense(view)) {
@@ -66,11 +87,12 @@ class BoundFunction final : public BoundBody {
     const aten::LaneTeam team(args.cores);
     const aten::CurrentStep step(args);
     ++args.counts->python_calls;
+    const UserCode state;
     const py::gil_scoped_acquire gil;
     try {
       call();
     } catch (const py::error_already_set& failure) {
-      throw std::runtime_error(failure.what());
+      throw std::runtime_error(described(failure));
     }
   }
 
@@ -81,7 +103,11 @@ class BoundFunction final : public BoundBody {
       // Fresh handles: the function may keep them, but not the memory they show.
       inputs[i] = py::reinterpret_steal<py::object>(THPVariable_Wrap(tensors_[i].detach()));
     }
+    const std::vector<std::uint32_t> before = versions();
     const py::object result = (*function_)(*inputs);
+    if (versions() != before) {
+      throw std::invalid_argument("the replacement wrote to its arguments, which others read");
+    }
     const py::tuple results = py::isinstance<py::tuple>(result)
                                   ? py::reinterpret_borrow<py::tuple>(result)
                                   : py::make_tuple(result);
@@ -91,6 +117,13 @@ class BoundFunction final : public BoundBody {
                                   " tensors, not " + std::to_string(wanted));
     }
     for (std::size_t k = 0; k < wanted; ++k) take(results[k].ptr(), tensors_[reads_ + k], k);
+  }
+
+  /// How often each argument was written to.
+  [[nodiscard]] std::vector<std::uint32_t> versions() const {
+    std::vector<std::uint32_t> counts;
+    for (std::size_t i = 0; i < reads_; ++i) counts.push_back(tensors_[i]._version());
+    return counts;
   }
 
   static void take(PyObject* object, const at::Tensor& into, std::size_t k) {

@@ -15,6 +15,50 @@ namespace py = pybind11;
 namespace dynaflow::bindings {
 namespace {
 
+/// What Python sees of a ScheduleContext. A strategy may keep it, and every op it was given, for
+/// longer than the recording lasts; then they refuse to answer. Guarded by the GIL.
+class Recording {
+ public:
+  explicit Recording(ScheduleContext& context) : context_(&context) {}
+
+  [[nodiscard]] ScheduleContext& context() const {
+    if (context_ != nullptr) return *context_;
+    throw Refused(Error(Diagnostic{kStaleHandle, "the recording that this belongs to is over",
+                                   "ScheduleContext", "keep nothing between calls of schedule"}));
+  }
+  void end() { context_ = nullptr; }
+
+ private:
+  ScheduleContext* context_;
+};
+
+using RecordingPtr = std::shared_ptr<Recording>;
+
+/// An op of a recording; it points into the Graph, which may end when the recording has.
+struct OpHandle {
+  RecordingPtr recording;
+  ReadyOp op;
+
+  [[nodiscard]] const ReadyOp& get() const {
+    static_cast<void>(recording->context());
+    return op;
+  }
+};
+
+std::vector<OpHandle> handles(const RecordingPtr& recording, const std::vector<ReadyOp>& ops) {
+  std::vector<OpHandle> list;
+  list.reserve(ops.size());
+  for (const ReadyOp& op : ops) list.push_back({recording, op});
+  return list;
+}
+
+std::vector<ReadyOp> ready_ops(const std::vector<OpHandle>& handles) {
+  std::vector<ReadyOp> ops;
+  ops.reserve(handles.size());
+  for (const OpHandle& handle : handles) ops.push_back(handle.op);
+  return ops;
+}
+
 /// A strategy written in Python. It is asked while a plan is recorded, never in a steady run.
 class PythonScheduler : public OpScheduler, public py::trampoline_self_life_support {
  public:
@@ -25,17 +69,37 @@ class PythonScheduler : public OpScheduler, public py::trampoline_self_life_supp
   }
 
   [[nodiscard]] Split split(const Batch& batch) const override {
-    PYBIND11_OVERRIDE_PURE(Split, OpScheduler, split, batch);
+    const py::gil_scoped_acquire gil;
+    const py::object result = call("split", py::cast(batch));
+    if (py::isinstance<Split>(result)) return result.cast<Split>();
+    throw std::invalid_argument("split returned " + std::string(py::repr(result)) +
+                                ", which is no Split: return batch.even(…) or another of "
+                                "batch's own");
   }
 
   void schedule(ScheduleContext& ctx) const override {
     const py::gil_scoped_acquire gil;
-    const py::function own = py::get_override(static_cast<const OpScheduler*>(this), "schedule");
-    if (!own) py::pybind11_fail("an OpScheduler has a method schedule(ctx)");
-    own(py::cast(&ctx, py::return_value_policy::reference));
+    struct Ending {
+      RecordingPtr recording;
+      ~Ending() { recording->end(); }
+    };
+    const Ending ending{std::make_shared<Recording>(ctx)};
+    call("schedule", py::cast(ending.recording));
   }
 
  private:
+  py::object call(const char* method, const py::object& argument) const {
+    const py::function own = py::get_override(static_cast<const OpScheduler*>(this), method);
+    if (!own) {
+      throw std::invalid_argument(std::string(name()) + " has no method " + method);
+    }
+    try {
+      return own(argument);
+    } catch (const py::error_already_set& failure) {
+      throw std::runtime_error(described(failure));
+    }
+  }
+
   mutable std::string name_;  ///< guarded by the GIL
 };
 
@@ -84,20 +148,26 @@ void add_handles(py::module_& module) {
       .def("__hash__", [](Microbatch mb) { return mb.index; })
       .def("__repr__",
            [](Microbatch mb) { return "Microbatch(" + std::to_string(mb.index) + ")"; });
-  py::class_<ReadyOp>(module, "ReadyOp", "An op that may be executed now.")
-      .def_property_readonly("name", &ReadyOp::name)
+  py::class_<OpHandle>(module, "ReadyOp", "An op that may be executed now.")
+      .def_property_readonly("name", [](const OpHandle& handle) { return handle.get().name(); })
+      .def_property_readonly("tags",
+                             [](const OpHandle& handle) {
+                               const auto& tags = handle.get().tags();
+                               return std::set(tags.begin(), tags.end());
+                             })
+      .def_property_readonly("group", [](const OpHandle& handle) { return handle.get().group(); })
+      .def_property_readonly("cost",
+                             [](const OpHandle& handle) { return to_string(handle.get().cost()); })
       .def_property_readonly(
-          "tags", [](const ReadyOp& op) { return std::set(op.tags().begin(), op.tags().end()); })
-      .def_property_readonly("group", &ReadyOp::group)
-      .def_property_readonly("cost", [](const ReadyOp& op) { return to_string(op.cost()); })
-      .def_property_readonly("microbatches",
-                             [](const ReadyOp& op) { return microbatches_of(op.microbatches()); })
+          "microbatches",
+          [](const OpHandle& handle) { return microbatches_of(handle.op.microbatches()); })
       .def("__eq__",
-           [](const ReadyOp& a, const ReadyOp& b) {
-             return a.id() == b.id() && a.microbatches() == b.microbatches();
+           [](const OpHandle& a, const OpHandle& b) {
+             return a.op.id() == b.op.id() && a.op.microbatches() == b.op.microbatches();
            })
-      .def("__hash__", [](const ReadyOp& op) { return op.id().index; })
-      .def("__repr__", [](const ReadyOp& op) { return "ReadyOp(" + op.name() + ")"; });
+      .def("__hash__", [](const OpHandle& handle) { return handle.op.id().index; })
+      .def("__repr__",
+           [](const OpHandle& handle) { return "ReadyOp(" + handle.get().name() + ")"; });
   py::class_<Lane>(module, "Lane", "An in-order queue of this recording.");
   py::class_<IssuedStep>(module, "IssuedStep", "A recorded step, to order others after it.");
 }
@@ -116,8 +186,11 @@ Where here() {
           static_cast<std::uint32_t>(PyFrame_GetLineNumber(frame))};
 }
 
-IssuedStep execute(ScheduleContext& ctx, const std::vector<ReadyOp>& ops, std::optional<Lane> lane,
-                   const std::optional<py::function>& replace_func, std::vector<IssuedStep> after) {
+IssuedStep execute(const Recording& recording, const std::vector<OpHandle>& handles,
+                   std::optional<Lane> lane, const std::optional<py::function>& replace_func,
+                   std::vector<IssuedStep> after) {
+  ScheduleContext& ctx = recording.context();
+  const std::vector<ReadyOp> ops = ready_ops(handles);
   ExecuteOptions options;
   if (lane) options.lane = *lane;
   options.after = std::move(after);
@@ -126,29 +199,45 @@ IssuedStep execute(ScheduleContext& ctx, const std::vector<ReadyOp>& ops, std::o
 }
 
 void add_context(py::module_& module) {
-  const auto execute_one = [](ScheduleContext& ctx, const ReadyOp& op, std::optional<Lane> lane,
-                              const std::optional<py::function>& replace_func,
-                              std::vector<IssuedStep> after) {
-    return execute(ctx, {op}, lane, replace_func, std::move(after));
+  const auto execute_one =
+      [](const Recording& recording, const OpHandle& op, std::optional<Lane> lane,
+         const std::optional<py::function>& replace_func, std::vector<IssuedStep> after) {
+        return execute(recording, {op}, lane, replace_func, std::move(after));
+      };
+  const auto first_ready = [](const RecordingPtr& recording, Microbatch mb) {
+    const auto op = recording->context().first_ready_op(mb);
+    return op ? std::optional<OpHandle>({recording, *op}) : std::nullopt;
   };
-  py::class_<ScheduleContext>(module, "ScheduleContext",
-                              "What a strategy sees while it records: what is ready, and execute.")
+  py::class_<Recording, RecordingPtr>(
+      module, "ScheduleContext",
+      "What a strategy sees while it records: what is ready, and execute.")
       .def_property_readonly(
           "microbatches",
-          [](const ScheduleContext& ctx) { return microbatches_of(ctx.microbatches()); })
-      .def("rows", &ScheduleContext::rows, py::arg("microbatch"),
-           "The rows of a micro-batch. A plan whose strategy asked is used for these sizes only.")
-      .def("get_ready_ops", py::overload_cast<Microbatch>(&ScheduleContext::get_ready_ops),
-           py::arg("microbatch"), "A snapshot in program order.")
-      .def("get_ready_ops", py::overload_cast<>(&ScheduleContext::get_ready_ops))
-      .def("first_ready_op", &ScheduleContext::first_ready_op, py::arg("microbatch"))
-      .def("get_ready_after", &ScheduleContext::get_ready_after, py::arg("ops"),
-           "What would become ready if these had been executed.")
-      .def("unfinished", &ScheduleContext::unfinished)
+          [](const Recording& ctx) { return microbatches_of(ctx.context().microbatches()); })
+      .def(
+          "rows", [](const Recording& ctx, Microbatch mb) { return ctx.context().rows(mb); },
+          py::arg("microbatch"),
+          "The rows of a micro-batch. A plan whose strategy asked is used for these sizes only.")
+      .def(
+          "get_ready_ops",
+          [](const RecordingPtr& ctx, Microbatch mb) {
+            return handles(ctx, ctx->context().get_ready_ops(mb));
+          },
+          py::arg("microbatch"), "A snapshot in program order.")
+      .def("get_ready_ops",
+           [](const RecordingPtr& ctx) { return handles(ctx, ctx->context().get_ready_ops()); })
+      .def("first_ready_op", first_ready, py::arg("microbatch"))
+      .def(
+          "get_ready_after",
+          [](const RecordingPtr& ctx, const std::vector<OpHandle>& ops) {
+            return handles(ctx, ctx->context().get_ready_after(ready_ops(ops)));
+          },
+          py::arg("ops"), "What would become ready if these had been executed.")
+      .def("unfinished", [](const Recording& ctx) { return ctx.context().unfinished(); })
       .def(
           "lane",
-          [](ScheduleContext& ctx, std::string_view name, std::optional<int> cores) {
-            return ctx.lane(name, Share{cores.value_or(Share::kEqualPart)});
+          [](const Recording& ctx, std::string_view name, std::optional<int> cores) {
+            return ctx.context().lane(name, Share{cores.value_or(Share::kEqualPart)});
           },
           py::arg("name"), py::arg("cores") = py::none())
       .def("execute", execute_one, py::arg("op"), py::kw_only(), py::arg("lane") = py::none(),
@@ -167,7 +256,9 @@ void add_strategies(py::module_& module) {
       .def(py::init<>())
       .def_property_readonly("name", [](const OpScheduler& s) { return std::string(s.name()); })
       .def("split", &OpScheduler::split, py::arg("batch"))
-      .def("schedule", &OpScheduler::schedule, py::arg("ctx"));
+      .def(
+          "schedule", [](const OpScheduler& s, const Recording& ctx) { s.schedule(ctx.context()); },
+          py::arg("ctx"));
   py::class_<Sequential, OpScheduler, py::smart_holder>(
       module, "Sequential", "One op after the other on one lane, micro-batch by micro-batch.")
       .def(py::init<int>(), py::arg("parts") = 1);
