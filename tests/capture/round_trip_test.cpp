@@ -38,7 +38,9 @@ TEST(RoundTrip, KeepsSomethingOfEverything) {
 
 TEST(RoundTrip, KeepsNumbersThatJsonHasNoWordFor) {
   const Capture again = from_json(to_json(small())).value();
-  const auto number = [&](std::size_t i) { return std::get<double>(again.calls[0].arguments[i].value); };
+  const auto number = [&](std::size_t i) {
+    return std::get<double>(again.calls[0].arguments[i].value);
+  };
   EXPECT_EQ(number(7), -std::numeric_limits<double>::infinity());
   EXPECT_TRUE(std::isnan(number(8)));
   EXPECT_EQ(number(9), std::numeric_limits<double>::infinity());

@@ -98,9 +98,7 @@ TEST(Size, DependsOnDataThroughDerivedSymbols) {
   EXPECT_FALSE(capture.depends_on_data(capture.tensors[0].sizes[1]));
 }
 
-TEST(Batch, IsTheSymbolOfItsRole) {
-  EXPECT_EQ(with_size(8).batch(), SymbolId{0});
-}
+TEST(Batch, IsTheSymbolOfItsRole) { EXPECT_EQ(with_size(8).batch(), SymbolId{0}); }
 
 TEST(Batch, IsInvalidWhereThereIsNone) {
   Json json = document();

@@ -69,8 +69,8 @@ TEST(CopyBack, OfAChainOfUpdatesIsUndone) {
   Cached s;
   const auto twice = s.index_copy(s.index_copy(s.cache));
   s.write("aten::copy_", {s.cache, s.call("aten::mul.Tensor", {twice, 2}, {s.B, 16, 4})});
-  EXPECT_THAT(Rewritten(s).ops(), ElementsAre("aten::index_copy_", "aten::index_copy_",
-                                              "aten::mul_"));
+  EXPECT_THAT(Rewritten(s).ops(),
+              ElementsAre("aten::index_copy_", "aten::index_copy_", "aten::mul_"));
 }
 
 TEST(CopyBack, OfANewContentThatIsReadIsUndone) {
@@ -177,8 +177,8 @@ TEST(CopyBack, OfEachOfSeveralIsJudgedForItself) {
   s.give_back(s.call("aten::relu", {other}, {s.B, 16, 4}));
   s.write("aten::copy_", {s.cache, a});
   s.write("aten::copy_", {other, b});
-  EXPECT_THAT(Rewritten(s).ops(), ElementsAre("aten::index_copy_", "aten::index_copy",
-                                              "aten::relu", "aten::copy_"));
+  EXPECT_THAT(Rewritten(s).ops(),
+              ElementsAre("aten::index_copy_", "aten::index_copy", "aten::relu", "aten::copy_"));
 }
 
 TEST(MutatingCall, OfAnInputThatIsCopiedBackWritesToIt) {

@@ -67,8 +67,8 @@ class Machine {
     return {begin, begin + static_cast<std::ptrdiff_t>(part.length)};
   }
   void write(Part part, const Memory& content) {
-    std::ranges::copy(content, memories_[part.memory].begin() +
-                                   static_cast<std::ptrdiff_t>(part.begin));
+    std::ranges::copy(content,
+                      memories_[part.memory].begin() + static_cast<std::ptrdiff_t>(part.begin));
   }
 
   void run(const Call& call) {
@@ -197,9 +197,8 @@ class RandomModel : public Sketch {
   /// Something of the input's length to copy back; the last made, if it can be.
   TensorId last_version(TensorId to) {
     if (below(3) == 0) return inputs_[pick(inputs_)] == to ? inputs_[0] : inputs_[pick(inputs_)];
-    const auto full = std::ranges::find_if(tensors_.rbegin(), tensors_.rend(), [&](TensorId made) {
-      return length(made) == kLength;
-    });
+    const auto full = std::ranges::find_if(tensors_.rbegin(), tensors_.rend(),
+                                           [&](TensorId made) { return length(made) == kLength; });
     return *full;
   }
 
@@ -220,7 +219,8 @@ TEST(RandomModels, GiveTheSameResultsInPlace) {
     const Machine before(model.capture(), Meaning::kFunctional);
     const Machine after(rows.capture, Meaning::kInPlace);
     ASSERT_EQ(after.results(), before.results())
-        << "seed " << seed << '\n' << to_string(model.capture()) << to_string(rows.capture);
+        << "seed " << seed << '\n'
+        << to_string(model.capture()) << to_string(rows.capture);
     ASSERT_LE(after.overlaps(), before.overlaps()) << "seed " << seed;
   }
   EXPECT_GT(undone, 1000U);

@@ -23,8 +23,6 @@ std::string captured_text(const std::string& model) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-Capture captured(const std::string& model) {
-  return from_json(captured_text(model)).value();
-}
+Capture captured(const std::string& model) { return from_json(captured_text(model)).value(); }
 
 }  // namespace dynaflow::capture

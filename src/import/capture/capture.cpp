@@ -75,9 +75,9 @@ std::optional<bool> Argument::boolean() const {
 }
 
 const Argument::List& Argument::list() const {
-  static const List none;
+  static const List kNone;
   const auto* list = std::get_if<List>(&value);
-  return list == nullptr ? none : *list;
+  return list == nullptr ? kNone : *list;
 }
 
 bool Call::has_tag(std::string_view tag) const {

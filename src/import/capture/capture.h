@@ -84,7 +84,7 @@ struct Argument {
 
 /// Calls f(TensorId) for every tensor in an argument, lists included.
 template <class F>
-void for_each_tensor(const Argument& argument, F&& f) {
+void for_each_tensor(const Argument& argument, const F& f) {
   if (const auto tensor = argument.tensor()) f(*tensor);
   for (const Argument& item : argument.list()) for_each_tensor(item, f);
 }
@@ -141,7 +141,7 @@ struct Call {
 };
 
 template <class F>
-void for_each_input(const Call& call, F&& f) {
+void for_each_input(const Call& call, const F& f) {
   for (const Argument& argument : call.arguments) for_each_tensor(argument, f);
 }
 

@@ -93,7 +93,7 @@ class Reader {
 
  private:
   template <class F>
-  void each(const Json& document, const char* key, F&& f) {
+  void each(const Json& document, const char* key, const F& f) {
     place_ = key;
     const Json& items = document.at(key);
     if (!items.is_array()) throw BadDocument("no list");
@@ -216,8 +216,8 @@ class Reader {
   }
 
   static const Json& optional(const Json& item, const char* key) {
-    static const Json none = Json::array();
-    return item.contains(key) ? item.at(key) : none;
+    static const Json kNone = Json::array();
+    return item.contains(key) ? item.at(key) : kNone;
   }
 
   static std::vector<std::string> strings(const Json& item, const char* key) {
@@ -340,7 +340,7 @@ class Writer {
 
  private:
   template <class Items, class F>
-  static std::string lines(const char* key, const Items& items, F&& f) {
+  static std::string lines(const char* key, const Items& items, const F& f) {
     std::string text = ",\n \"" + std::string(key) + "\": [";
     const char* separator = "\n  ";
     for (const auto& item : items) {

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <set>
 
+#include "import/cut/views.h"
+
 namespace dynaflow::cut {
 namespace {
 
@@ -62,19 +64,7 @@ class Labeller {
   }
 
   void apply(const Rule& rule) {
-    bool found = false;
-    switch (rule.selects) {
-      case Rule::Selects::kModule:
-        found = apply_module(rule);
-        break;
-      case Rule::Selects::kFunction:
-        found = apply_function(rule);
-        break;
-      case Rule::Selects::kMark:
-        found = apply_mark(rule);
-        break;
-    }
-    if (!found) warn(rule);
+    if (!apply_if_any(rule)) warn(rule);
   }
 
   /// Marks in the model need no rule.
@@ -116,6 +106,20 @@ class Labeller {
   [[nodiscard]] Labels take() { return std::move(labels_); }
 
  private:
+  /// Whether it matched anything.
+  bool apply_if_any(const Rule& rule) {
+    if (rule.patterns.empty()) return false;
+    switch (rule.selects) {
+      case Rule::Selects::kModule:
+        return apply_module(rule);
+      case Rule::Selects::kFunction:
+        return apply_function(rule);
+      case Rule::Selects::kMark:
+        return apply_mark(rule);
+    }
+    return false;
+  }
+
   void set(std::size_t call, std::string key, std::string name, std::vector<std::string> tags) {
     labels_.calls[call] = {std::move(key), std::move(name), std::move(tags)};
   }
@@ -136,21 +140,33 @@ class Labeller {
 
   bool apply_function(const Rule& rule) {
     bool found = false;
-    for (std::size_t i = 0; i + rule.patterns.size() <= capture_.calls.size(); ++i) {
-      bool all = true;
-      for (std::size_t k = 0; all && k < rule.patterns.size(); ++k) {
-        all = matches_function(rule.patterns[k], capture_.calls[i + k]);
-      }
-      if (!all) continue;
+    for (std::size_t i = 0; i < capture_.calls.size(); ++i) {
+      const std::vector<std::size_t> run = run_from(i, rule.patterns);
+      if (run.empty()) continue;
       const Call& first = capture_.calls[i];
-      for (std::size_t k = 0; k < rule.patterns.size(); ++k) {
-        set(i + k, "call:" + std::to_string(i), joined(innermost(first), short_name(first.op)),
+      for (const std::size_t call : run) {
+        set(call, "call:" + std::to_string(i), joined(innermost(first), short_name(first.op)),
             rule.tags);
       }
       found = true;
-      i += rule.patterns.size() - 1;
+      i = run.back();
     }
     return found;
+  }
+
+  /// The calls from `start` on that match the patterns one after the other; views between them
+  /// that no pattern speaks of cost nothing, and are passed over.
+  [[nodiscard]] std::vector<std::size_t> run_from(std::size_t start,
+                                                  const std::vector<std::string>& patterns) const {
+    std::vector<std::size_t> run;
+    for (std::size_t i = start; i < capture_.calls.size() && run.size() < patterns.size(); ++i) {
+      if (matches_function(patterns[run.size()], capture_.calls[i])) {
+        run.push_back(i);
+      } else if (run.empty() || !is_view(capture_.calls[i])) {
+        return {};
+      }
+    }
+    return run.size() == patterns.size() ? run : std::vector<std::size_t>();
   }
 
   bool apply_mark(const Rule& rule) {
@@ -190,8 +206,9 @@ class Labeller {
         for (const capture::Mark& mark : call.marks) names.insert(mark.name);
       }
     }
-    std::string text = "the rule '" + rule.patterns.front() + "' matches nothing";
-    const std::vector<std::string> near = nearest(rule.patterns.front(), names);
+    const std::string pattern = rule.patterns.empty() ? "" : rule.patterns.front();
+    std::string text = "the rule '" + pattern + "' matches nothing";
+    const std::vector<std::string> near = nearest(pattern, names);
     for (std::size_t i = 0; i < near.size(); ++i) text += (i == 0 ? "; near: " : ", ") + near[i];
     labels_.warnings.push_back(std::move(text));
   }
@@ -263,8 +280,8 @@ Labels make_labels(const Capture& capture, const std::vector<Rule>& rules) {
   const bool annotated = !rules.empty() || std::ranges::any_of(capture.calls, [](const Call& call) {
     return !call.marks.empty();
   });
-  if (!annotated) labeller.apply_repeated_blocks();
   labeller.apply_collectives();
+  if (!annotated) labeller.apply_repeated_blocks();
   return labeller.take();
 }
 

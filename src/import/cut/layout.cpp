@@ -12,6 +12,7 @@ using capture::Tensor;
 /// Sizes with which strides can be told apart: large and different.
 std::vector<std::int64_t> sample_sizes(const Capture& capture) {
   std::vector<std::int64_t> values;
+  values.reserve(capture.symbols.size());
   for (std::size_t i = 0; i < capture.symbols.size(); ++i) {
     values.push_back(static_cast<std::int64_t>(1009 + 34 * i));
   }

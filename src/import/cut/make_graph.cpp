@@ -76,6 +76,7 @@ class GraphMaker {
 
   [[nodiscard]] std::vector<ValueId> values_of(const std::vector<TensorId>& tensors) const {
     std::vector<ValueId> values;
+    values.reserve(tensors.size());
     for (const TensorId tensor : tensors) values.push_back(values_[tensor.index]);
     return values;
   }

@@ -172,24 +172,23 @@ class Dealer {
   void place(std::uint32_t c) {
     const Label label = label_of(c);
     const std::vector<std::uint32_t> before = regions_before(c);
+    const std::uint32_t leader = together_.of(c);
+    const bool follows = leader != c;  // then it must be where its leader is
     const auto at = open_.find(label.key);
     std::uint32_t region = at == open_.end() ? kNone : find(at->second);
+    if (follows) region = find(region_of_[leader]);
     const auto closes_circle = [&](std::uint32_t other) {
       return other != region && ancestors_.has(other, region);
     };
     if (region != kNone && std::ranges::any_of(before, closes_circle)) {
-      if (together_.alone(c) || !holds(region, together_.of(c))) {
-        region = kNone;
-      } else {
+      if (follows) {
         absorb(region, before);
+      } else {
+        region = kNone;
       }
     }
     if (region == kNone) region = open(label, runs_once(c));
     join(region, c, before);
-  }
-
-  [[nodiscard]] bool holds(std::uint32_t region, std::uint32_t leader) const {
-    return region_of_[leader] != kNone && find(region_of_[leader]) == region;
   }
 
   std::uint32_t open(const Label& label, bool once) {

@@ -69,8 +69,8 @@ class Rewriter {
     return !views_.producer[base(tensor).index].valid();
   }
 
-  /// Nobody reads the memory of `tensor` after call `c`, but for call `except`; nor does `c` itself,
-  /// but where it writes.
+  /// Nobody reads the memory of `tensor` after call `c`, but for call `except`; nor does `c`
+  /// itself, but where it writes.
   [[nodiscard]] bool unread_after(TensorId tensor, std::size_t c, std::size_t except) const {
     return std::ranges::none_of(uses_[base(tensor).index],
                                 [&](std::size_t use) { return use > c && use != except; }) &&
@@ -96,7 +96,8 @@ class Rewriter {
     if (copy.op != "aten::copy_") return;
     const auto target = copy.arguments[0].tensor();
     const auto source = copy.arguments[1].tensor();
-    if (!target || !source || !is_input(*target) || base(*source) != *source) return;
+    if (!target || !source || *source == *target) return;
+    if (!is_input(*target) || base(*source) != *source) return;
     std::vector<std::size_t> chain;
     TensorId version = *source;
     while (version != *target) {
@@ -109,6 +110,9 @@ class Rewriter {
       version = previous;
     }
     for (const std::size_t made : chain) write_in_place(made);
+    for (capture::Output& output : capture_.outputs) {
+      if (output.tensor.valid() && output.tensor == copy.outputs.front()) output.tensor = *source;
+    }
     gone_[at] = 1;
     ++undone_.copies_back;
   }
