@@ -8,7 +8,6 @@
 namespace dynaflow::cut {
 namespace {
 
-using capture::Call;
 using capture::TensorId;
 using Runs = rows::CallRows::Runs;
 

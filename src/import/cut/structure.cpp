@@ -6,7 +6,6 @@ namespace dynaflow::cut {
 namespace {
 
 using capture::Argument;
-using capture::Capture;
 using capture::TensorId;
 using capture::Token;
 

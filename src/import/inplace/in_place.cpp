@@ -181,7 +181,8 @@ class Rewriter {
     capture::Tensor fresh = capture_.tensor(tensor);
     fresh.name += "_copy" + std::to_string(undone_.clones);
     capture_.tensors.push_back(std::move(fresh));
-    rows_.tensors.push_back(rows::Carry(rows_.tensors[tensor.index]));
+    const rows::Carry carry = rows_.tensors[tensor.index];
+    rows_.tensors.push_back(carry);
     return id_at<TensorId>(capture_.tensors.size() - 1);
   }
 

@@ -10,8 +10,8 @@ namespace {
 
 /// PyTorch sets a thread's team at its first use, so let it do so before we do.
 int current_team() {
-  thread_local const bool initialised = (at::get_num_threads(), true);
-  static_cast<void>(initialised);
+  thread_local const bool kInitialised = (at::get_num_threads(), true);
+  static_cast<void>(kInitialised);
   return omp_get_max_threads();
 }
 
