@@ -20,8 +20,8 @@ message(STATUS "Found torch ${DYNAFLOW_TORCH_VERSION} in ${torch_root}")
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 
 # Torch's headers are somebody else's: no warnings from them. pybind11 is among them, the one that
-# torch was built with, so that tensors can be passed. The OpenMP library is found at run time by
-# its name, and torch has loaded its own by then.
+# torch was built with, so that tensors can be passed. OpenMP is torch's own too, where it brings
+# one: teams of two runtimes would not know of each other.
 add_library(dynaflow_libtorch INTERFACE)
 target_include_directories(dynaflow_libtorch SYSTEM INTERFACE
   ${torch_root}/include ${torch_root}/include/torch/csrc/api/include)
@@ -29,7 +29,10 @@ target_compile_definitions(dynaflow_libtorch INTERFACE USE_DISTRIBUTED USE_C10D_
 foreach(name IN ITEMS torch torch_cpu c10)
   target_link_libraries(dynaflow_libtorch INTERFACE ${torch_root}/lib/lib${name}.so)
 endforeach()
-target_link_libraries(dynaflow_libtorch INTERFACE OpenMP::OpenMP_CXX)
+target_compile_options(dynaflow_libtorch INTERFACE ${OpenMP_CXX_FLAGS})
+file(GLOB torch_openmp ${torch_root}/lib/libgomp*.so*)
+target_link_libraries(dynaflow_libtorch INTERFACE
+  $<IF:$<BOOL:${torch_openmp}>,${torch_openmp},OpenMP::OpenMP_CXX>)
 
 file(GLOB_RECURSE torch_sources CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/src/torch/aten/*.cpp ${PROJECT_SOURCE_DIR}/src/torch/model/*.cpp)
