@@ -6,13 +6,14 @@ import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
+import torch
+from torch import fx
 from torch._dynamo.backends.common import aot_autograd
 from torch._dynamo.exc import TensorifyScalarRestartAnalysis
 from torch._guards import TracingContext, tracing
 
-import torch
 from dynaflow import _C
 from dynaflow._capture.capture import BatchLostError, batch_symbols, check_linear
 from dynaflow._capture.inputs import aot_inputs, dynamo_inputs
@@ -21,7 +22,6 @@ from dynaflow._capture.translate import InputName, translate
 from dynaflow._capture.untranslatable import UntranslatableError
 from dynaflow.annotations import SplitFunc, SplitModule, rules
 from dynaflow.request import current
-from torch import fx
 
 log = logging.getLogger("dynaflow")
 
@@ -95,7 +95,7 @@ class ScheduledGraph:
         if torch.is_grad_enabled() and any(_needs_grad(example) for example in examples):
             return self._unscheduled("gradients are wanted, and training is not scheduled yet")
         try:
-            return aot_autograd(  # type: ignore[no-any-return]
+            return aot_autograd(
                 fw_compiler=self._compile,
                 bw_compiler=self._compile,
                 inference_compiler=self._compile,
@@ -190,12 +190,13 @@ class _Whole:
         from torch._inductor.compile_fx import compile_fx
 
         with self._lock:
-            if self._compiled is None:
+            compiled = self._compiled
+            if compiled is None:
                 assert self._gm is not None
                 with tracing(self._context):
-                    self._compiled = compile_fx(self._gm, self._examples)
-                self._gm = None
-        return self._compiled
+                    compiled = cast(Compiled, compile_fx(self._gm, self._examples))
+                self._compiled, self._gm = compiled, None
+        return compiled
 
 
 def dynaflow_backend(

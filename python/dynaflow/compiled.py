@@ -101,7 +101,7 @@ class CompiledModule(nn.Module):
         """What the last scheduled run did."""
         return self._last().stats
 
-    def timeline(self, *args: Any, **kwargs: Any) -> _C.Timeline:
+    def timeline(self, *args: Any, **kwargs: Any) -> _C.Timeline:  # noqa: ANN401
         """Runs the model once on these arguments and tells when each step ran."""
         for graph in self._graphs:
             graph.trace = True

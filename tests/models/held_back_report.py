@@ -15,16 +15,16 @@ import sys
 import time
 from dataclasses import dataclass, field
 
+import torch
+from torch.utils._pytree import tree_leaves
+
 import dynaflow
 from confirm import shake
 from dynaflow._capture.marks import named_tensors
 from held_back import HELD_BACK
 from small import two_lanes
 from sweep import CUT, FP32, Trial, difference
-from torch.utils._pytree import tree_leaves
 from zoo import Entry, Example
-
-import torch
 
 SIZES = ((5, 7), (8, 9))
 ALLOWED_SHARE = 0.05
@@ -104,7 +104,9 @@ def look(entry: Entry) -> Line:
     line = Line(entry.name)
     trial = Trial(shaken(entry))
     expected = {size: trial.call(trial.model, *size) for size in SIZES}
-    if any(not torch.isfinite(t).all() for t in tree_leaves(expected) if isinstance(t, torch.Tensor)):
+    if any(
+        not torch.isfinite(t).all() for t in tree_leaves(expected) if isinstance(t, torch.Tensor)
+    ):
         line.remarks.append("the model itself gives no numbers")
     for scheduler, cut in ((dynaflow.Sequential(parts=2), []), (TwoLanes(), at_modules(trial))):
         torch._dynamo.reset()
