@@ -159,6 +159,8 @@ class CompiledModule(nn.Module):
         if rung.batch == "dynamic" and marks.batch == 1:
             raise BatchLostError("a batch of 1 would be taken for a constant")
         self._capturing.now = (rung, marks)
+        if rung == LADDER[-1] and self._graphs:
+            self._clear(args, kwargs)  # a second size: torch itself makes it free to vary
         try:
             if marks.batch == 0:
                 return self.model(*args, **kwargs)  # no rows to tell a batch by
@@ -166,8 +168,11 @@ class CompiledModule(nn.Module):
                 return self._compiled(*args, **kwargs)
         finally:
             self._capturing.now = None
-            for named in named_tensors(args, kwargs, self._positional):
-                clear(named.tensor)
+            self._clear(args, kwargs)
+
+    def _clear(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        for named in named_tensors(args, kwargs, self._positional):
+            clear(named.tensor)
 
 
 class _UnmarkedError(Exception):

@@ -12,6 +12,7 @@
 
 #include "import/cut/layout.h"
 #include "import/cut/views.h"
+#include "torch/aten/caller.h"
 #include "torch/aten/current_step.h"
 #include "torch/aten/lane_team.h"
 #include "torch/aten/operand.h"
@@ -243,6 +244,7 @@ void BoundAten::point_operands(const KernelArgs& args) {
 
 void BoundAten::run(const KernelArgs& args) {
   if (skips_) return;
+  const CallersProfiler profiler(args.context);
   const KernelsOnly kernels;
   const LaneTeam team(args.cores);
   const CurrentStep step_now(args);

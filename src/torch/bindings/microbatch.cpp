@@ -26,7 +26,8 @@ void add_microbatch(py::module_& module) {
         const KernelArgs* step = aten::CurrentStep::get();
         if (step == nullptr || step->context == nullptr) return py::none();
         // The run that owns it is waiting for this very step.
-        auto* context = const_cast<RunContext*>(static_cast<const RunContext*>(step->context));
+        auto* context = const_cast<RunContext*>(
+            static_cast<const RunContext*>(static_cast<const aten::Caller*>(step->context)));
         return py::make_tuple(std::string(step->name), step->rows.first, step->rows.count,
                               context->of(step->rows.first, step->rows.count));
       },

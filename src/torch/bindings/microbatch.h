@@ -6,12 +6,13 @@
 #include <utility>
 
 #include "dynaflow/schedule/batch.h"
+#include "torch/aten/caller.h"
 
 namespace dynaflow::bindings {
 
 /// What differs per micro-batch in one run: made by the strategy's `context` hook when a body first
 /// asks, once per range of rows. Everything here is guarded by the GIL.
-class RunContext {
+class RunContext : public aten::Caller {
  public:
   RunContext(Batch batch, pybind11::object hook)
       : batch_(std::move(batch)), hook_(std::move(hook)) {}

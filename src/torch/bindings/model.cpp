@@ -47,7 +47,7 @@ py::list run(Model& model, const py::list& arguments, std::vector<std::int64_t> 
   const model::BatchFacts about{std::move(requests), std::move(facts)};
   RunContext of_run(model.batch_of(items, about), context);
   RunOptions options;
-  options.context = &of_run;
+  options.context = static_cast<const aten::Caller*>(&of_run);
   if (trace) options.trace = RunOptions::Trace::kOn;
   auto outputs = [&] {
     const py::gil_scoped_release no_gil;

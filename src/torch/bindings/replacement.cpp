@@ -2,6 +2,7 @@
 
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/record_function.h>
 #include <c10/core/InferenceMode.h>
 #include <torch/csrc/autograd/python_variable.h>
 
@@ -13,6 +14,7 @@
 #include "dynaflow/graph/chain.h"
 #include "import/cut/layout.h"
 #include "torch/aten/aten_body.h"
+#include "torch/aten/caller.h"
 #include "torch/aten/current_step.h"
 #include "torch/aten/lane_team.h"
 #include "torch/aten/operand.h"
@@ -84,10 +86,12 @@ class BoundFunction final : public BoundBody {
     for (std::size_t i = 0; i < args.views.size(); ++i) {
       aten::point(storages_[i], args.views[i].data);
     }
+    const aten::CallersProfiler profiler(args.context);
     const aten::LaneTeam team(args.cores);
     const aten::CurrentStep step(args);
     ++args.counts->python_calls;
     const UserCode state;
+    RECORD_FUNCTION(std::string(args.name), std::vector<c10::IValue>());
     const py::gil_scoped_acquire gil;
     try {
       call();
