@@ -61,18 +61,11 @@ def stamp(file: Path, command: str, version: str) -> Path:
     return STAMPS / f"{file.stem}-{digest[:32]}"
 
 
-def omp_folder() -> str:
-    """Where g++ keeps omp.h, which clang-tidy needs for src/torch and does not have."""
-    command = ["g++", "-print-file-name=include"]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-
-
 def lint(file: Path) -> str:
     """What clang-tidy has to say about the file; empty when it is clean."""
     command = [TOOL, "--quiet", "-p", str(database(file)), str(file)]
     # The database is g++'s: cmake/warnings.cmake says what clang must not warn about.
     command += [f"--extra-arg=-Wno-{name}" for name in CLANG_IGNORES]
-    command += [f"--extra-arg=-idirafter{omp_folder()}"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     if done.returncode == 0:
         return ""

@@ -54,7 +54,6 @@ IValue from_token(const Token& token) {
     case Token::What::kLayout:
       return static_cast<std::int64_t>(c10::Layout::Strided);
     case Token::What::kMemoryFormat:
-      break;
     case Token::What::kComplex:
       break;
   }
@@ -67,7 +66,7 @@ IValue from_token(const Token& token) {
 }
 
 template <class T, class F>
-IValue to_list(const Argument& argument, F&& item_of) {
+IValue to_list(const Argument& argument, const F& item_of) {
   c10::List<T> list;
   for (const Argument& item : argument.list()) list.push_back(item_of(item));
   return list;

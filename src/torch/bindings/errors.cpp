@@ -44,7 +44,7 @@ void add_errors(py::module_& module) {
       "the place and the fix.";
   py::register_exception_translator([](std::exception_ptr thrown) {
     try {
-      if (thrown) std::rethrow_exception(thrown);
+      if (thrown) std::rethrow_exception(std::move(thrown));
     } catch (const Refused& refused) {
       const py::object& type = error_type.get_stored();
       py::object error = type(refused.text);
