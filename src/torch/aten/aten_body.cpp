@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "import/cut/layout.h"
 #include "import/cut/views.h"
 #include "torch/aten/bound_aten.h"
 #include "torch/aten/scratch.h"
@@ -55,6 +56,7 @@ AtenBody::AtenBody(std::shared_ptr<const cut::Cut> cut, const cut::Region& regio
     add_call(cut_->capture().call(region.calls[i]), static_cast<std::uint32_t>(i));
   }
   find_lifetimes();
+  find_strides();
 }
 
 std::uint32_t AtenBody::slot_of(TensorId tensor) const { return slot_of_[tensor.index]; }
@@ -69,7 +71,7 @@ std::uint32_t AtenBody::add_slot(TensorId tensor, Place place) {
   std::uint32_t& slot = slot_of_[tensor.index];
   if (slot != kNoSlot) return slot;
   slot = static_cast<std::uint32_t>(slots_.size());
-  slots_.push_back({tensor, place, 0, slot, 0, 0});
+  slots_.push_back({.tensor = tensor, .place = place, .base = slot});
   return slot;
 }
 
@@ -159,6 +161,13 @@ void AtenBody::find_lifetimes() {
   }
   for (std::uint32_t slot = 0; slot < slots_.size(); ++slot) {
     if (slots_[slot].place == Place::kLate) instructions_[last[slot]].dies.push_back(slot);
+  }
+}
+
+void AtenBody::find_strides() {
+  for (Slot& slot : slots_) {
+    if (slot.place != Place::kOperand && slot.place != Place::kScratch) continue;
+    slot.strides = cut::layout_of(cut_->rows, slot.tensor).strides;
   }
 }
 

@@ -37,10 +37,11 @@ class AtenBody final : public Body {
   struct Slot {
     capture::TensorId tensor;
     Place place = Place::kLate;
-    std::uint32_t operand = 0;  ///< place in BindArgs::views
-    std::uint32_t base = 0;     ///< the slot whose memory it is
-    std::uint32_t first = 0;    ///< scratch: the call that makes it …
-    std::uint32_t last = 0;     ///< … and the last that uses it
+    std::uint32_t operand = 0;         ///< place in BindArgs::views
+    std::uint32_t base = 0;            ///< the slot whose memory it is
+    std::uint32_t first = 0;           ///< scratch: the call that makes it …
+    std::uint32_t last = 0;            ///< … and the last that uses it
+    std::vector<Extent> strides = {};  ///< operands and scratch: found once, evaluated per size
   };
 
   struct Instruction {
@@ -75,6 +76,7 @@ class AtenBody final : public Body {
   [[nodiscard]] bool is_constant(const capture::Call& call) const;
   [[nodiscard]] bool size_is_known(capture::TensorId tensor) const;
   void find_lifetimes();
+  void find_strides();
 
   std::shared_ptr<const cut::Cut> cut_;
   RunsPer runs_ = RunsPer::kMicrobatch;

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "import/cut/layout.h"
 #include "import/cut/views.h"
 #include "torch/aten/caller.h"
 #include "torch/aten/current_step.h"
@@ -21,7 +20,6 @@ namespace dynaflow::aten {
 namespace {
 
 using capture::Argument;
-using capture::Call;
 using capture::TensorId;
 using Form = AtenBody::Form;
 using Place = AtenBody::Place;
@@ -92,18 +90,17 @@ void BoundAten::make_operands(const BindArgs& args) {
 }
 
 void BoundAten::make_operand(std::uint32_t slot, const View& view, bool /*written*/) {
-  const auto layout = cut::layout_of(body_.cut().rows, body_.slots()[slot].tensor);
+  const AtenBody::Slot& of = body_.slots()[slot];
   tensors_[slot] =
-      make_tensor(storages_[body_.slots()[slot].operand], view.dtype,
-                  evaluate(captured(slot).sizes, symbols_), evaluate(layout.strides, symbols_), 0);
+      make_tensor(storages_[of.operand], view.dtype, evaluate(captured(slot).sizes, symbols_),
+                  evaluate(of.strides, symbols_), 0);
 }
 
 void BoundAten::make_copy(std::uint32_t slot, const View& view, bool written) {
-  const auto layout = cut::layout_of(body_.cut().rows, body_.slots()[slot].tensor);
   const c10::Storage& scratch = storages_.back();
   const std::int64_t at = scratch_.offsets[slot];
   tensors_[slot] = make_tensor(scratch, view.dtype, evaluate(captured(slot).sizes, symbols_),
-                               evaluate(layout.strides, symbols_), at);
+                               evaluate(body_.slots()[slot].strides, symbols_), at);
   const std::int64_t bytes = size_of(view.dtype);
   const std::int64_t rest = view.row_stride / bytes;
   const std::vector<std::int64_t> sizes{view.blocks, view.rows, rest};
@@ -119,9 +116,9 @@ void BoundAten::make_scratch_tensors() {
   for (std::uint32_t slot = 0; slot < tensors_.size(); ++slot) {
     if (body_.slots()[slot].place != Place::kScratch) continue;
     const capture::Tensor& tensor = captured(slot);
-    const auto layout = cut::layout_of(body_.cut().rows, body_.slots()[slot].tensor);
-    tensors_[slot] = make_tensor(storages_.back(), tensor.dtype, evaluate(tensor.sizes, symbols_),
-                                 evaluate(layout.strides, symbols_), scratch_.offsets[slot]);
+    tensors_[slot] =
+        make_tensor(storages_.back(), tensor.dtype, evaluate(tensor.sizes, symbols_),
+                    evaluate(body_.slots()[slot].strides, symbols_), scratch_.offsets[slot]);
   }
 }
 
@@ -175,10 +172,10 @@ void BoundAten::evaluate_now(const AtenBody::Instruction& instruction) {
 
 /// A constant that others read: their memory is written anew in each run.
 void BoundAten::add_copy_out(std::uint32_t slot, const at::Tensor& from) {
-  static const c10::OperatorHandle copy =
+  static const c10::OperatorHandle kCopy =
       c10::Dispatcher::singleton().findSchemaOrThrow("aten::copy_", "");
   Step step;
-  step.handle = &copy;
+  step.handle = &kCopy;
   step.arguments = {tensors_[slot], from, false};
   steps_.push_back(std::move(step));
 }
@@ -190,7 +187,7 @@ bool BoundAten::is_late_view(const AtenBody::Instruction& instruction) const {
 }
 
 void BoundAten::add(const AtenBody::Instruction& instruction) {
-  static const c10::OperatorHandle copy =
+  static const c10::OperatorHandle kCopy =
       c10::Dispatcher::singleton().findSchemaOrThrow("aten::copy_", "");
   const auto& arguments = instruction.call->arguments;
   switch (instruction.form) {
@@ -206,7 +203,7 @@ void BoundAten::add(const AtenBody::Instruction& instruction) {
     case Form::kCopy: {
       const std::array<Argument, 2> pair{Argument{body_.slots()[instruction.outputs[0]].tensor},
                                          arguments[0]};
-      Step step = make_step(instruction, copy, pair);
+      Step step = make_step(instruction, kCopy, pair);
       if (!step.patches.empty()) step.patches.front().argument = &arguments[0];
       step.arguments.emplace_back(false);
       steps_.push_back(std::move(step));
