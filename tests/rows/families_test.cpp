@@ -91,12 +91,33 @@ TEST(Together, ChannelsThatHoldTheBatchAreCoupled) {
             "merged, coupled");
 }
 
-TEST(Leading, PaddingOfTheBatchIsCoupled) {
+TEST(Padding, OfTheBatchIsCoupled) {
   Sketch s;
   const auto x = s.input({s.B, 8});
   EXPECT_EQ(s.answer(s.call("aten::constant_pad_nd", {x, {1, 1}, 0}, {s.B, 10})),
             "row-wise, split 0");
   EXPECT_EQ(s.answer(s.call("aten::constant_pad_nd", {x, {1, 1, 0, 1}, 0}, {s.B + 1, 10})),
+            "merged, coupled");
+}
+
+TEST(Padding, OfOtherDimensionsIsRowWise) {
+  Sketch s;
+  const auto x = s.input({4, s.B, 8});
+  const auto y = s.call("aten::constant_pad_nd", {x, {1, 1, 0, 0, 2, 0}, 0}, {6, s.B, 10});
+  EXPECT_EQ(s.answer(y), "row-wise, split 1");
+}
+
+TEST(Padding, OfTheBatchByNothingIsRowWise) {
+  Sketch s;
+  const auto x = s.input({s.B, 8});
+  EXPECT_EQ(s.answer(s.call("aten::constant_pad_nd", {x, {3, 0, 0, 0}, 0}, {s.B, 11})),
+            "row-wise, split 0");
+}
+
+TEST(Padding, OfTheBatchBySizesIsCoupled) {
+  Sketch s;
+  const auto x = s.input({s.B, 8});
+  EXPECT_EQ(s.answer(s.call("aten::constant_pad_nd", {x, {0, 0, s.S, 0}, 0}, {s.B + s.S, 8})),
             "merged, coupled");
 }
 

@@ -162,5 +162,59 @@ TEST(Select, OfAnotherDimensionKeepsTheBatch) {
   EXPECT_EQ(s.answer(s.call("aten::select.int", {x, 0, -1}, {s.B, 8})), "row-wise, split 0");
 }
 
+/// A result of as_strided that has the strides it asks for.
+capture::TensorId strided(Sketch& s, capture::TensorId x, const Sketch::Sizes& sizes,
+                          const Sketch::Sizes& strides, const Sketch::Given& offset = nullptr) {
+  const auto list = [](const Sketch::Sizes& from) {
+    capture::Argument::List items;
+    for (const Extent& item : from) items.push_back({item});
+    return capture::Argument{std::move(items)};
+  };
+  const auto y = s.call("aten::as_strided", {x}, sizes);
+  s.last().arguments.insert(s.last().arguments.end(), {list(sizes), list(strides), offset});
+  s.tensor(y).strides = strides;
+  return y;
+}
+
+TEST(StridedViews, OfEachRowAreRowWise) {
+  Sketch s;
+  const auto y = strided(s, s.input({s.B, 32, 1}), {s.B, 32, 1, 1}, {32, 1, 32, 32});
+  EXPECT_EQ(s.answer(y), "row-wise, split 0");
+}
+
+TEST(StridedViews, MayOverlapWithinARow) {
+  Sketch s;
+  EXPECT_EQ(s.answer(strided(s, s.input({s.B, 8}), {s.B, 3, 4}, {8, 2, 1})), "row-wise, split 0");
+}
+
+TEST(StridedViews, ThatReachIntoTheNextRowAreMerged) {
+  Sketch s;
+  EXPECT_EQ(s.answer(strided(s, s.input({s.B, 8}), {s.B, 3, 5}, {8, 2, 1})), "merged, coupled");
+}
+
+TEST(StridedViews, ThatStepOtherwiseThanTheRowsAreMerged) {
+  Sketch s;
+  EXPECT_EQ(s.answer(strided(s, s.input({s.B, 8}), {s.B, 4}, {4, 1})), "merged, coupled");
+}
+
+TEST(StridedViews, FromAnotherPlaceAreMerged) {
+  Sketch s;
+  EXPECT_EQ(s.answer(strided(s, s.input({s.B, 8}), {s.B, 4}, {8, 1}, 4)), "merged, coupled");
+}
+
+TEST(StridedViews, OfRowsThatAreNotOutermostAreMerged) {
+  Sketch s;
+  const auto x = s.input({s.B, 8});
+  s.tensor(x).strides = {1, s.B};
+  EXPECT_EQ(s.answer(strided(s, x, {s.B, 8}, {8, 1})), "merged, coupled");
+}
+
+TEST(StridedViews, OfRowsWithGapsAreMerged) {
+  Sketch s;
+  const auto x = s.input({s.B, 8});
+  s.tensor(x).strides = {16, 1};
+  EXPECT_EQ(s.answer(strided(s, x, {s.B, 16}, {16, 1})), "merged, coupled");
+}
+
 }  // namespace
 }  // namespace dynaflow::rows

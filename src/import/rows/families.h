@@ -19,6 +19,7 @@ Outcome permute(const Site& site);    ///< dimensions in the order named
 Outcome transpose(const Site& site);  ///< two dimensions change places
 Outcome expand(const Site& site);     ///< *
 Outcome repeat(const Site& site);     ///< *
+Outcome as_strided(const Site& site);
 Outcome slice(const Site& site);
 Outcome pieces(const Site& site);  ///< consecutive slices that cover a dimension
 Outcome select(const Site& site);  ///< one index, or each, of a dimension that goes away
@@ -30,6 +31,7 @@ Outcome sum(const Site& site);
 Outcome reduce(const Site& site);   ///< any other reduction
 Outcome along(const Site& site);    ///< mixes the named dimensions, keeps the shape
 Outcome leading(const Site& site);  ///< mixes the last dimensions, whatever their sizes become
+Outcome pad(const Site& site);      ///< adds to the ends of dimensions, listed from the last one
 Outcome batch_norm(const Site& site);
 Outcome together(const Site& site);  ///< all tensors share dimension 0, or are whole
 

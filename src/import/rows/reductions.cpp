@@ -66,9 +66,23 @@ Outcome leading(const Site& site) {
     return merged(site, "an argument other than the first carries the batch");
   }
   const Argument& shape = site.argument(site.spots().shape);
-  const auto named = static_cast<std::int32_t>(shape.list().size()) / site.spots().entries;
+  const auto named = static_cast<std::int32_t>(shape.list().size());
   const std::int32_t mixed = site.spots().shape >= 0 ? named : site.spots().trailing;
   if (state.carry.dim >= site.rank(input) - mixed) return merged(site, "it works along the batch");
+  return row_wise(site, state.place());
+}
+
+Outcome pad(const Site& site) {
+  const TensorId input = site.inputs().front();
+  const State& state = site.state(input);
+  if (!state.is_split() || !others_are_whole(site)) {
+    return merged(site, "an argument other than the first carries the batch");
+  }
+  const auto& widths = site.argument(site.spots().shape).list();
+  const auto pair = static_cast<std::size_t>(site.rank(input) - 1 - state.carry.dim);
+  for (std::size_t i = 2 * pair; i < std::min(2 * pair + 2, widths.size()); ++i) {
+    if (widths[i].integer() != 0) return merged(site, "it works along the batch");
+  }
   return row_wise(site, state.place());
 }
 

@@ -17,7 +17,6 @@ struct Spots {
   int keep = -1;                   ///< whether reduced dimensions stay, as ones
   int trailing = 0;                ///< how many of the last dimensions the call mixes …
   int shape = -1;                  ///< … or the list with one entry for each of them
-  int entries = 1;                 ///< … or for every `entries` of its entries
   int training = -1;               ///< whether statistics are taken from the batch
   int fill = -1;                   ///< what a factory fills with
   int count = -1;                  ///< how many ranks
@@ -57,6 +56,9 @@ class Site {
   }
   [[nodiscard]] const std::vector<Extent>& sizes(capture::TensorId tensor) const {
     return capture_.tensor(tensor).sizes;
+  }
+  [[nodiscard]] const std::vector<Extent>& strides(capture::TensorId tensor) const {
+    return capture_.tensor(tensor).strides;
   }
   [[nodiscard]] DType dtype(capture::TensorId tensor) const {
     return capture_.tensor(tensor).dtype;

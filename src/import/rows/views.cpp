@@ -87,4 +87,32 @@ Outcome repeat(const Site& site) {
   return with_sizes_of_rows(row_wise(site, place));
 }
 
+/// Looks at memory, not at dimensions: understood where the rows lie one after the other without
+/// gaps, and each is looked at from its beginning and no further than its end.
+Outcome as_strided(const Site& site) {
+  const TensorId input = site.inputs().front();
+  const TensorId output = site.output();
+  const auto place = site.natural_place(output);
+  const Place from = site.state(input).place();
+  const Extent row = site.strides(input)[static_cast<std::size_t>(from.dim)];
+  Extent elements = 1;
+  for (const Extent& size : site.sizes(input)) elements *= size;
+  const auto unclear = [&] { return merged(site, "it may look at several rows at once"); };
+  if (!place || !row.is_constant() || !site.argument(3).is_none()) return unclear();
+  const bool dense = elements == row * site.size(input, from.dim);
+  const bool same = site.size(output, place->dim) == site.size(input, from.dim);
+  if (!dense || !same || from.outer != Extent(1)) return unclear();
+  std::int64_t reach = 0;
+  for (std::int32_t d = 0; d < site.rank(output); ++d) {
+    const Extent& stride = site.strides(output)[static_cast<std::size_t>(d)];
+    if (d == place->dim) {
+      if (stride != row) return unclear();
+      continue;
+    }
+    if (!stride.is_constant() || !site.size(output, d).is_constant()) return unclear();
+    reach += (site.size(output, d).constant() - 1) * stride.constant();
+  }
+  return reach < row.constant() ? with_sizes_of_rows(row_wise(site, *place)) : unclear();
+}
+
 }  // namespace dynaflow::rows
