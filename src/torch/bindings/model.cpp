@@ -24,7 +24,7 @@ Item to_item(PyObject* object) {
   return std::monostate{};
 }
 
-py::object to_python(Item&& item) {
+py::object to_python(Item item) {
   if (auto* tensor = std::get_if<at::Tensor>(&item)) {
     return py::reinterpret_steal<py::object>(THPVariable_Wrap(std::move(*tensor)));
   }
