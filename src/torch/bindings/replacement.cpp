@@ -126,6 +126,7 @@ class BoundFunction final : public BoundBody {
   /// How often each argument was written to.
   [[nodiscard]] std::vector<std::uint32_t> versions() const {
     std::vector<std::uint32_t> counts;
+    counts.reserve(reads_);
     for (std::size_t i = 0; i < reads_; ++i) counts.push_back(tensors_[i]._version());
     return counts;
   }

@@ -168,8 +168,9 @@ void add_handles(py::module_& module) {
       .def("__hash__", [](const OpHandle& handle) { return handle.op.id().index; })
       .def("__repr__",
            [](const OpHandle& handle) { return "ReadyOp(" + handle.get().name() + ")"; });
-  py::class_<Lane>(module, "Lane", "An in-order queue of this recording.");
-  py::class_<IssuedStep>(module, "IssuedStep", "A recorded step, to order others after it.");
+  const py::class_<Lane> lane(module, "Lane", "An in-order queue of this recording.");
+  const py::class_<IssuedStep> step(module, "IssuedStep",
+                                    "A recorded step, to order others after it.");
 }
 
 /// The line of Python that is being run; its texts are kept for good, once each.

@@ -22,8 +22,8 @@ using capture::TensorId;
 
 std::atomic<std::uint32_t>& forks() {
   static std::atomic<std::uint32_t> count{0};
-  static const int registered = pthread_atfork(nullptr, nullptr, [] { ++forks(); });
-  static_cast<void>(registered);
+  static const int kRegistered = pthread_atfork(nullptr, nullptr, [] { ++forks(); });
+  static_cast<void>(kRegistered);
   return count;
 }
 
@@ -102,7 +102,7 @@ CompiledGraph& Model::compiled() {
   const std::scoped_lock lock(mutex_);
   if (compiled_ == nullptr || generation_ != Lanes::generation()) {
     // After a fork, what the parent left may wait for threads that are not here: let it be.
-    static_cast<void>(compiled_.release());
+    static_cast<void>(compiled_.release());  // NOLINT(bugprone-unused-return-value)
     device_ = Lanes::of_process();
     generation_ = Lanes::generation();
     compiled_ = std::make_unique<CompiledGraph>(*graph_, scheduler_, *device_);
