@@ -9,7 +9,7 @@ export CMAKE_BUILD_PARALLEL_LEVEL ?= $(CPUS)
 export CTEST_PARALLEL_LEVEL ?= $(CPUS)
 
 # What `make test` runs, cheap stages first. Each is a target that can be run alone.
-STAGES := setup format-check lint-python \
+STAGES := setup format-check lint-python configure-dev configure-torch lint-cpp \
           build-dev test-dev test-project \
           build-torch test-python \
           build-asan-ubsan test-asan-ubsan \
