@@ -20,9 +20,11 @@ endif
 
 CPP_FOLDERS := $(wildcard src tests examples bench fuzz)
 CPP_FILES = $(shell find $(CPP_FOLDERS) -name '*.h' -o -name '*.cpp')
-PYTHON_FOLDERS := python scripts cmake tests/project tests/python tests/models
-BENCHES := $(patsubst bench/%.cpp,bench-%,$(wildcard bench/*.cpp))
+PYTHON_FOLDERS := python scripts cmake bench tests/project tests/python tests/models
+CPP_BENCHES := $(patsubst bench/%.cpp,bench-%,$(wildcard bench/*.cpp))
+PYTHON_BENCHES := $(patsubst bench/%.py,bench-%,$(wildcard bench/*.py))
 VENV := .venv/.installed
+BENCH_VENV := .venv/.installed-bench
 
 .PHONY: help
 help: ## list the targets
@@ -47,10 +49,13 @@ test: ## check everything: format, lint, tests, sanitizers, fuzzing
 
 .PHONY: bench
 bench: ## run every benchmark
-	@test -n '$(BENCHES)' || { echo 'error: bench/ holds no benchmark' >&2; exit 1; }
-	@for bench in $(BENCHES); do $(MAKE) --no-print-directory $$bench; done
+	@for bench in $(CPP_BENCHES) $(PYTHON_BENCHES); do $(MAKE) --no-print-directory $$bench; done
 
-bench-%: packages-build packages-bench ## run one benchmark, bench/%.cpp
+.PHONY: $(PYTHON_BENCHES)
+$(PYTHON_BENCHES): bench-%: build-torch $(BENCH_VENV)
+	PYTHONPATH=build/torch/python .venv/bin/python bench/$*.py
+
+bench-%: packages-build packages-bench ## run one benchmark, bench/%.cpp or bench/%.py
 	cmake --preset release -D DYNAFLOW_BENCH=ON
 	cmake --build --preset release --target bench_$*
 	mkdir -p build/bench
@@ -85,6 +90,11 @@ $(VENV): requirements-torch.txt requirements-dev.txt | packages-test
 	.venv/bin/python -m pip install --quiet --requirement requirements-torch.txt
 	.venv/bin/python -m pip install --quiet --requirement requirements-dev.txt \
 	  --constraint requirements-torch.txt
+	touch $@
+
+$(BENCH_VENV): requirements-bench.txt $(VENV)
+	.venv/bin/python -m pip install --quiet --requirement requirements-bench.txt \
+	  --constraint requirements-torch.txt --constraint requirements-dev.txt
 	touch $@
 
 # --- stages of `make test` --------------------------------------------------------------------

@@ -1,19 +1,15 @@
 # One executable and one ctest per folder of tests/ that holds *_test.cpp files.
 find_package(GTest REQUIRED)
 
-# Shared arrangements of the tests, included as "support/….h"; may still be headers only.
+# Shared arrangements of the tests, included as "support/….h".
 file(GLOB support CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/*.cpp)
-if(support)
-  add_library(dynaflow_test_support STATIC ${support})
-  set(scope PUBLIC)
-  target_link_libraries(dynaflow_test_support PRIVATE dynaflow_warnings)
-else()
-  add_library(dynaflow_test_support INTERFACE)
-  set(scope INTERFACE)
-endif()
-target_include_directories(dynaflow_test_support ${scope} ${PROJECT_SOURCE_DIR}/tests)
+add_library(dynaflow_test_support STATIC ${support})
+target_include_directories(dynaflow_test_support PUBLIC ${PROJECT_SOURCE_DIR}/tests)
 target_link_libraries(dynaflow_test_support
-  ${scope} dynaflow_import dynaflow::dynaflow nlohmann_json::nlohmann_json GTest::gmock)
+  PUBLIC dynaflow_import dynaflow::dynaflow nlohmann_json::nlohmann_json GTest::gmock
+  PRIVATE dynaflow_warnings)
+# Read once: most of what a test compiles.
+target_precompile_headers(dynaflow_test_support PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
 
 file(GLOB rooms CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/tests/*)
 foreach(room IN LISTS rooms)
@@ -25,6 +21,7 @@ foreach(room IN LISTS rooms)
   add_executable(${room}_test ${sources})
   target_link_libraries(${room}_test
     PRIVATE dynaflow_test_support dynaflow_warnings GTest::gmock_main)
+  target_precompile_headers(${room}_test REUSE_FROM dynaflow_test_support)
   # Run in the source folder, so that a test opens its data as tests/<room>/….
   add_test(NAME ${room}
     COMMAND ${room}_test --gtest_brief=1 --gtest_output=xml:${results}/gtest-${room}.xml

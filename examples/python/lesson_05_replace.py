@@ -1,8 +1,8 @@
 """Lesson 5: a function of your own in place of a chain of ops.
 
-The function gets the tensors that the chain reads and returns those it writes; `explain` and the
-first call show them. What only the chain touched is never materialised. A Python function runs
-with the GIL and is counted; its results are checked for shape and element type.
+The function gets the tensors that the chain reads and returns those it writes; `explain` shows
+them. What only the chain touched is never materialised. The function is traced when the plan is
+recorded, checked, and then runs without Python.
 """
 
 import torch
@@ -55,7 +55,7 @@ with torch.no_grad():
     print(fast.plan())
     assert "scaled_tanh[scale+squash].1" in fast.plan()
     assert fast.stats["steps"] == 4
-    assert fast.stats["python_calls"] == 2
+    assert fast.stats["python_calls"] == 0
 
     wrong = dynaflow.compile(model, Fused(lambda x: x[:, :1]), engine="aten")
     try:
@@ -63,5 +63,5 @@ with torch.no_grad():
         raise AssertionError("a result of another shape must be refused")
     except dynaflow.Error as error:
         print(error)
-        assert error.findings[0].rule == "R1"
-        assert "is f32[3, 1], not f32[3, 16]" in error.findings[0].message
+        assert error.findings[0].rule == "S7"
+        assert "is f32[batch, 1], not f32[batch, 16]" in error.findings[0].message

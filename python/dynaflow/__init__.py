@@ -24,9 +24,12 @@ from dynaflow._C import (  # noqa: E402  (after the check: another torch cannot 
     Timeline,
 )
 from dynaflow.annotations import SplitFunc, SplitModule, mark  # noqa: E402
+from dynaflow.backend import register_where_not_installed  # noqa: E402
 from dynaflow.compiled import CompiledModule, compile  # noqa: E402, A004
 from dynaflow.request import batch, microbatch  # noqa: E402
 from dynaflow.scheduler import OpScheduler  # noqa: E402
+
+register_where_not_installed()
 
 __all__ = [
     "Batch",

@@ -6,11 +6,13 @@ import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import entry_points
 from typing import Any, cast
 
 import torch
 from torch import fx
 from torch._dynamo.backends.common import aot_autograd
+from torch._dynamo.backends.registry import register_backend
 from torch._dynamo.exc import TensorifyScalarRestartAnalysis
 from torch._guards import TracingContext, tracing
 
@@ -41,6 +43,9 @@ class Settings:
     """By argument name; None: dimension 0 of every tensor argument."""
     row_wise: Sequence[str] = ()
     """Custom operators ("library::op") whose results' row i needs row i of the arguments only."""
+
+    warned: set[str] = field(default_factory=set)
+    """Rules that match nothing: several graphs of one model say it once."""
 
     def __post_init__(self) -> None:
         if self.engine not in ("inductor", "aten"):
@@ -126,7 +131,10 @@ class ScheduledGraph:
             list(self.settings.row_wise),
         )
         for warning in model.warnings:
-            log.warning("%s: %s", self.name, warning)
+            rule = warning.partition(";")[0]
+            if rule not in self.settings.warned:
+                log.warning("%s: %s", self.name, warning)
+                self.settings.warned.add(rule)
         log.debug("%s\n%s", self.name, model.cut)
 
         context = getattr(self.settings.scheduler, "context", None)
@@ -208,10 +216,16 @@ def dynaflow_backend(
     the batch and has Dynamo trace once more. A batch of 1 stays fixed until another one comes:
     `dynaflow.compile` marks before tracing, and has no such limit.
     """
-    settings = Settings(**(options or {}))
+    return scheduled_piece(gm, examples, Settings(**(options or {})))
+
+
+def scheduled_piece(
+    gm: fx.GraphModule, examples: list[Any], settings: Settings, name: str = "model"
+) -> ScheduledGraph:
+    """A graph whose batch was not marked when it was traced: it is marked, and traced again."""
     if _mark_batch(gm, settings.batch_dims or {}):
         raise TensorifyScalarRestartAnalysis(restart_reason="dynaflow marked the batch")
-    return ScheduledGraph(gm, examples, settings, batch="static")
+    return ScheduledGraph(gm, examples, settings, name=name, batch="static")
 
 
 def _mark_batch(gm: fx.GraphModule, batch_dims: Mapping[str, int | None]) -> bool:
@@ -247,3 +261,9 @@ def _value(node: fx.Node) -> Any:  # noqa: ANN401
 
 def _needs_grad(example: object) -> bool:
     return isinstance(example, torch.Tensor) and example.requires_grad
+
+
+def register_where_not_installed() -> None:
+    """A package that is only on the path has no entry point by which torch finds the backend."""
+    if not entry_points(group="torch_dynamo_backends", name="dynaflow"):
+        register_backend(dynaflow_backend, name="dynaflow")

@@ -14,7 +14,7 @@ from dynaflow import _C
 from dynaflow._capture.capture import BatchLostError, positional_names
 from dynaflow._capture.marks import LADDER, Marks, Rung, capturing, clear, mark, named_tensors
 from dynaflow.annotations import SplitFunc, SplitModule
-from dynaflow.backend import Compiled, ScheduledGraph, Settings
+from dynaflow.backend import Compiled, ScheduledGraph, Settings, scheduled_piece
 
 log = logging.getLogger("dynaflow")
 
@@ -27,7 +27,7 @@ def compile(  # noqa: A001  (like torch.compile)
     batch_dims: Mapping[str, int | None] | None = None,
     engine: str = "inductor",
     row_wise: Sequence[str] = (),
-    fullgraph: bool = True,
+    fullgraph: bool = False,
 ) -> "CompiledModule":
     """`model` under `scheduler`; weights are shared, nothing is copied.
 
@@ -35,7 +35,8 @@ def compile(  # noqa: A001  (like torch.compile)
     repeated blocks), `batch_dims` which dimension of which argument carries the batch (by
     default dimension 0; None for an argument without one), `engine` what runs a batch that is
     not split ("inductor", or "aten" without a compiler), `row_wise` which custom operators treat
-    each row by itself.
+    each row by itself. A model that torch cannot capture as one graph is scheduled in pieces,
+    graph by graph, unless `fullgraph` forbids it.
 
     >>> fast = dynaflow.compile(model, dynaflow.Sequential(parts=2))
     >>> fast(input_ids, attention_mask=mask)
@@ -49,7 +50,7 @@ class CompiledModule(nn.Module):
 
     _compiled: Callable[..., Any]
 
-    def __init__(self, model: nn.Module, settings: Settings, *, fullgraph: bool = True) -> None:
+    def __init__(self, model: nn.Module, settings: Settings, *, fullgraph: bool = False) -> None:
         """Use `dynaflow.compile`."""
         super().__init__()
         self.model = model
@@ -61,10 +62,7 @@ class CompiledModule(nn.Module):
         self._reasons: list[str] = []
         self._capturing = threading.local()  # .now: the rung and marks of this thread's call
         self._lock = threading.RLock()
-        compiled = torch.compile(  # type: ignore[call-overload]  # its overloads forget the last
-            model, backend=self._backend, fullgraph=fullgraph, isolate_recompiles=True
-        )
-        object.__setattr__(self, "_compiled", compiled)  # no submodule: weights have one name
+        self._compile(self._backend, fullgraph=True)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
         """The model's own forward."""
@@ -139,6 +137,17 @@ class CompiledModule(nn.Module):
         self._graphs.append(graph)
         return graph
 
+    def _piece_backend(self, gm: torch.fx.GraphModule, examples: list[Any]) -> Compiled:
+        graph = scheduled_piece(gm, examples, self._settings, type(self.model).__name__)
+        self._graphs.append(graph)
+        return graph
+
+    def _compile(self, backend: Callable[..., Compiled], *, fullgraph: bool) -> None:
+        compiled = torch.compile(  # type: ignore[call-overload]  # its overloads forget the last
+            self.model, backend=backend, fullgraph=fullgraph, isolate_recompiles=True
+        )
+        object.__setattr__(self, "_compiled", compiled)  # no submodule: weights have one name
+
     def _capture(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:  # noqa: ANN401
         """The call that captures: with marks on its tensors, down the ladder if need be."""
         with self._lock:
@@ -146,11 +155,16 @@ class CompiledModule(nn.Module):
                 try:
                     return self._call_marked(rung, args, kwargs)
                 except (TorchDynamoException, BatchLostError) as error:
-                    if rung == LADDER[-1]:
+                    if rung == LADDER[-1] and (self._fullgraph or self._graphs):
                         raise
                     self._reasons.append(f"{rung.batch} batch, {rung.others} sizes: {_line(error)}")
                     log.info("%s: not with %s", type(self.model).__name__, self._reasons[-1])
-        raise AssertionError("the last rung returns or raises")
+            log.warning(
+                "%s is scheduled in pieces, since torch cannot capture it as one graph: %s",
+                *(type(self.model).__name__, self._reasons[-1]),
+            )
+            self._compile(self._piece_backend, fullgraph=False)
+            return self._compiled(*args, **kwargs)
 
     def _call_marked(self, rung: Rung, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:  # noqa: ANN401
         marks = mark(

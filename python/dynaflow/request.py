@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple, TypeAlias
 
+from torch.fx._symbolic_trace import is_fx_tracing
+
 from dynaflow import _C
 
 Facts: TypeAlias = tuple[tuple[int, ...], tuple[tuple[str, int], ...]]
@@ -49,6 +51,8 @@ def microbatch() -> Step | None:
     """
     step = _C.current_step()
     if step is None:
+        if is_fx_tracing():
+            raise RuntimeError("a trace does not know the micro-batch")  # so it will be called
         return None
     name, first, count, context = step
     return Step(name, range(first, first + count), context)

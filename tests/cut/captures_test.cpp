@@ -53,9 +53,9 @@ TEST_P(Models, HaveUniqueNames) {
   EXPECT_EQ(std::ranges::adjacent_find(names), names.end());
 }
 
-TEST_P(Models, PrintALineForEachRegion) {
+TEST_P(Models, PrintTwoLinesForEachRegion) {
   EXPECT_EQ(std::ranges::count(to_string(cut), '\n'),
-            static_cast<std::ptrdiff_t>(cut.regions.size() + 1));
+            static_cast<std::ptrdiff_t>(2 * cut.regions.size() + 1));
 }
 
 INSTANTIATE_TEST_SUITE_P(Zoo, Models,

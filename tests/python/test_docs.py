@@ -12,9 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from torch._dynamo.backends import registry
-
-from dynaflow.backend import dynaflow_backend
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = ROOT / "docs/writing-a-scheduler.md"
@@ -53,19 +50,11 @@ def printed_by(text: str, names: dict[str, Any]) -> str:
     return out.getvalue()
 
 
-@pytest.fixture
-def as_installed() -> None:
-    """What the package's entry point does when it is installed."""
-    if "dynaflow" not in registry.list_backends(exclude_tags=()):
-        registry.register_backend(dynaflow_backend, name="dynaflow")
-
-
 def test_the_readme_program_comes_first() -> None:
     assert programs(ROOT / "README.md")[0].text == (ROOT / "examples/python/readme.py").read_text()
     assert blocks(ROOT / "README.md")[0][0] == "python"
 
 
-@pytest.mark.usefixtures("as_installed")
 def test_the_readme_shows_what_its_programs_print(capsys: pytest.CaptureFixture[str]) -> None:
     first, *others = programs(ROOT / "README.md")
     names = runpy.run_path(str(ROOT / "examples/python/readme.py"), run_name="__main__")
@@ -74,7 +63,6 @@ def test_the_readme_shows_what_its_programs_print(capsys: pytest.CaptureFixture[
         assert printed_by(program.text, names) == (program.shown or "")
 
 
-@pytest.mark.usefixtures("as_installed")
 def test_the_guide_shows_what_its_programs_print() -> None:
     names: dict[str, Any] = {"__name__": "strategy"}
     for program in programs(GUIDE):

@@ -50,6 +50,42 @@ def test_a_dozen_models_of_one_class_are_all_captured() -> None:
     assert [len(f._graphs) for f in fast] == [1] * 12
 
 
+class Broken(nn.Module):
+    """Two halves with a graph break in between."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = Chain(2), Chain(3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """The break is where it says so."""
+        x = self.first(x)
+        torch._dynamo.graph_break()
+        result: Tensor = self.second(x)
+        return result
+
+
+def test_a_graph_break_leaves_pieces_that_are_scheduled_each(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    model = Broken()
+    with caplog.at_level(logging.WARNING, logger="dynaflow"):
+        fast = compiled(model, cut=[dynaflow.SplitModule("Linear"), dynaflow.SplitModule("Tanhh")])
+        assert all(right(fast, model, rows(batch)) for batch in (4, 6, 1, 5))
+    ops = [graph.model.counts["ops"] for graph in fast._graphs if graph.model]
+    assert sorted(set(ops)) == [2, 3]
+    assert "Broken is scheduled in pieces" in caplog.text
+    assert "graph_break" in caplog.text
+    assert caplog.text.count("'Tanhh' matches nothing") == 1
+
+
+def test_with_fullgraph_a_graph_break_is_an_error() -> None:
+    fast = dynaflow.compile(Broken(), Halves(), engine="aten", fullgraph=True)
+    for _ in range(2):
+        with pytest.raises(torch._dynamo.exc.Unsupported, match="graph_break"):
+            fast(rows(4))
+
+
 def test_threads_may_make_the_first_call_together() -> None:
     model, results = Chain(), []
     fast = compiled(model)

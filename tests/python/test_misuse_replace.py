@@ -114,10 +114,9 @@ def test_a_replacement_that_raises_says_what_and_where_and_the_next_run_works() 
 @pytest.mark.parametrize("mbs", [1, 2])
 @pytest.mark.parametrize("ops", [1, 2, 3])
 def test_a_chain_is_replaced_as_one(ops: int, mbs: int) -> None:
-    model, calls = Chain(3), []
+    model = Chain(3)
 
     def fused(*args: Tensor) -> Tensor:
-        calls.append(len(args))
         x = next(a for a in args if a.shape[0] in (3, 6) and a.shape == (a.shape[0], 8))
         for layer in list(model.layers)[:ops]:
             x = layer(x)
@@ -125,7 +124,6 @@ def test_a_chain_is_replaced_as_one(ops: int, mbs: int) -> None:
 
     fast = compiled(model, replaced(fused, ops, mbs))
     assert difference([fast(rows(6))], [model(rows(6))]) <= 1e-5
-    assert len(calls) == 2 // mbs
     assert fast.stats["python_calls"] == 2 // mbs
 
 

@@ -236,6 +236,13 @@ TEST(RuleS7, RefusesAReplacementWithAKernelAndABody) {
               ElementsAre(AllOf(Broke(kIllegalReplace), Says("has a kernel and a body"))));
 }
 
+TEST(RuleS7, RefusesAReplacementWhoseMakerKnowsItsFault) {
+  Replacement faulty = second_as(kRow, kRow);
+  faulty.fault = "it mixes rows";
+  EXPECT_THAT(judge(three_in_a_row().graph, replacing_second(faulty)),
+              ElementsAre(AllOf(Broke(kIllegalReplace), Says("fast: it mixes rows"), At(kHere))));
+}
+
 TEST(RuleS7, AcceptsAReplacementMadeFromTheContextsGraph) {
   const auto replace = [](ScheduleContext& ctx) {
     while (ctx.unfinished()) {
@@ -331,6 +338,17 @@ TEST(RuleS9, NamesTheStrategyToMend) {
                       while (ctx.unfinished()) continue;
                     }),
               Contains(AllOf(Broke(kNoProgress), At("Scripted"))));
+}
+
+TEST(RuleS9, IsAllThatIsSaidWhereTheStopComesBackAsAnotherException) {
+  const auto translated = [](ScheduleContext& ctx) {
+    try {
+      while (ctx.unfinished()) static_cast<void>(ctx.get_ready_ops());
+    } catch (...) {
+      throw std::runtime_error("an exception in another language");
+    }
+  };
+  EXPECT_THAT(judge(three_in_a_row().graph, translated), ElementsAre(Broke(kNoProgress)));
 }
 
 TEST(RuleS9, LeavesAPatientStrategyAlone) {

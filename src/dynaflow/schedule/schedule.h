@@ -21,6 +21,7 @@ struct Replacement {
   std::vector<Type> outputs = {};
   Kernel kernel = {};
   std::shared_ptr<const Body> body = {};
+  std::string fault = {};  ///< why it cannot stand for the chain, where its maker knows that
 };
 
 inline constexpr std::uint32_t kNoReplacement = std::numeric_limits<std::uint32_t>::max();

@@ -110,6 +110,7 @@ void ScheduleContext::count_query() {
              " ops still to run",
          "", "execute at least one op of get_ready_ops in every round of the loop"});
   }
+  stopped_ = true;
   throw RecordingStopped();
 }
 
@@ -326,7 +327,8 @@ Schedule record(const Graph& graph, const OpScheduler& scheduler, const Split& s
     scheduler.schedule(ctx);
   } catch (const RecordingStopped&) {  // NOLINT(bugprone-empty-catch): its finding is recorded
   } catch (const std::exception& failure) {
-    ctx.schedule_.findings.push_back(strategy_failed(failure.what()));
+    // What stopped the recording may come back as another language's exception.
+    if (!ctx.stopped_) ctx.schedule_.findings.push_back(strategy_failed(failure.what()));
   } catch (...) {
     ctx.schedule_.findings.push_back(strategy_failed("an exception that is no std::exception"));
   }

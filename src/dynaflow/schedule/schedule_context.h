@@ -141,6 +141,7 @@ class ScheduleContext {
   std::vector<std::set<std::uint32_t>> ready_;  ///< per micro-batch, op indices
   std::size_t remaining_ = 0;                   ///< (op, micro-batch) pairs not issued
   std::uint64_t idle_queries_ = 0;
+  bool stopped_ = false;  ///< by S9
 };
 
 }  // namespace dynaflow

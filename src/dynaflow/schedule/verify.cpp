@@ -174,6 +174,11 @@ class Verifier {
                "' but writes only a part of it",
            &step, "let the chain make all of the value or none of it");
     }
+    if (!func.fault.empty()) {
+      find(kIllegalReplace, "replacement " + func.name + ": " + func.fault, &step,
+           "write the replacement for what the chain reads and writes");
+      return;
+    }
     if (!func.kernel && func.body == nullptr) {
       find(kIllegalReplace, "replacement " + func.name + " has no kernel and no body", &step,
            "set Replacement::kernel or Replacement::body");
@@ -206,7 +211,15 @@ class Verifier {
     }
   }
 
+  /// What was never run says nothing new where the strategy did not come to its end.
+  [[nodiscard]] bool ended_early() const {
+    return std::ranges::any_of(schedule_.findings, [](const Diagnostic& finding) {
+      return finding.rule.id == kNoProgress.id || finding.rule.id == kStrategyFailed.id;
+    });
+  }
+
   void check_all_run() {
+    if (ended_early()) return;
     for (std::size_t i = 0; i < graph_.ops().size(); ++i) {
       const auto op = id_at<OpId>(i);
       std::vector<Microbatch> missing;

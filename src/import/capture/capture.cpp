@@ -38,7 +38,7 @@ struct ArgumentText {
   std::string operator()(const std::string& value) const { return '"' + value + '"'; }
   std::string operator()(TensorId tensor) const { return capture.tensor(tensor).name; }
   std::string operator()(const Extent& size) const {
-    return dynaflow::to_string(size, capture.symbol_names());
+    return dynaflow::to_string(size, capture.spoken_names());
   }
   std::string operator()(const Token& token) const { return token.text; }
   std::string operator()(const Argument::List& list) const {
@@ -103,6 +103,12 @@ std::vector<std::string> Capture::symbol_names() const {
   return names;
 }
 
+std::vector<std::string> Capture::spoken_names() const {
+  std::vector<std::string> names = symbol_names();
+  if (const SymbolId symbol = batch(); symbol.valid()) names[symbol.index] = "batch";
+  return names;
+}
+
 void Capture::complete(std::vector<std::int64_t>& values) const {
   for (std::size_t i = 0; i < symbols.size(); ++i) {
     const Symbol& symbol = symbols[i];
@@ -141,7 +147,7 @@ bool Capture::depends_on_data(const Extent& size) const {
 
 std::string to_string(const Capture& capture, const Tensor& tensor) {
   std::string text = dynaflow::to_string(tensor.dtype) + "[";
-  const std::vector<std::string> names = capture.symbol_names();
+  const std::vector<std::string> names = capture.spoken_names();
   for (std::size_t d = 0; d < tensor.sizes.size(); ++d) {
     if (d > 0) text += ", ";
     text += dynaflow::to_string(tensor.sizes[d], names);

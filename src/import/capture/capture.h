@@ -175,6 +175,8 @@ struct Capture {
   /// The batch's symbol; invalid where nothing carries a batch.
   [[nodiscard]] SymbolId batch() const;
   [[nodiscard]] std::vector<std::string> symbol_names() const;
+  /// The same for people: the batch is called so.
+  [[nodiscard]] std::vector<std::string> spoken_names() const;
   /// Computes the derived symbols' values from the others'; `values` has one per symbol.
   void complete(std::vector<std::int64_t>& values) const;
   /// Whether a symbol, or a size, changes with `other`: itself or through derived symbols.

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "import/cut/regions.h"
+#include "import/cut/shown.h"
 #include "import/cut/structure.h"
 
 namespace dynaflow::cut {
@@ -13,6 +14,7 @@ namespace {
 using capture::Call;
 using capture::CallId;
 using capture::Capture;
+using capture::Input;
 using capture::TensorId;
 
 /// A set that remembers the order in which its members came.
@@ -82,6 +84,7 @@ class RegionMaker {
     for (const TensorId tensor : reads.order()) {
       if (!updates.has(tensor)) region.reads.push_back(tensor);
     }
+    std::ranges::stable_sort(region.reads, {}, [&](TensorId read) { return rank(read); });
     for (const TensorId tensor : own.order()) {
       const auto& users = users_[tensor.index];
       const bool leaves = std::ranges::any_of(users, [&](auto user) { return user != index; });
@@ -91,6 +94,14 @@ class RegionMaker {
   }
 
  private:
+  /// What a replacement would call its arguments: what is computed first, then what the model
+  /// holds, as the model names it (a weight before its bias).
+  [[nodiscard]] std::size_t rank(TensorId tensor) const {
+    const auto input = std::ranges::find(capture_.inputs, tensor, &Input::tensor);
+    if (input == capture_.inputs.end() || input->role == Input::Role::kArgument) return 0;
+    return 1 + static_cast<std::size_t>(input - capture_.inputs.begin());
+  }
+
   std::string unique(const std::string& name) {
     const std::uint32_t count = ++names_[name];
     return count == 1 ? name : name + "#" + std::to_string(count);
@@ -120,6 +131,7 @@ Cut make_cut(rows::Rows rows, const std::vector<Rule>& rules) {
   const Labels labels = make_labels(cut.capture(), rules);
   cut.warnings = labels.warnings;
   cut.base = views.base;
+  cut.shown = find_shown(cut.capture(), views);
   const std::vector<Draft> drafts = make_drafts(cut.rows, views, labels);
   RegionMaker maker(cut.capture(), views, drafts);
   for (std::size_t d = 0; d < drafts.size(); ++d) cut.regions.push_back(maker.make(drafts[d], d));
@@ -134,19 +146,30 @@ Cut make_cut(rows::Rows rows, const std::vector<Rule>& rules) {
 }
 
 std::string to_string(const Cut& cut) {
+  const Capture& capture = cut.capture();
+  std::vector<std::string> names;
+  for (const capture::Tensor& tensor : capture.tensors) names.push_back(tensor.name);
+  for (const Input& input : capture.inputs) {
+    if (input.tensor.valid()) names[input.tensor.index] = input.name;
+  }
+  const auto list = [&](const std::vector<TensorId>& tensors) {
+    std::string text;
+    for (const TensorId id : tensors) {
+      text += (text.empty() ? "" : ", ") + names[id.index] + " " +
+              to_string(capture, capture.tensor(cut.shown[id.index]));
+    }
+    return text;
+  };
   std::string text = "cut  " + std::to_string(cut.regions.size()) + " regions, " +
                      std::to_string(cut.bodies) + " distinct\n";
-  const auto names = [&](const char* title, const std::vector<TensorId>& tensors) {
-    std::string list;
-    for (const TensorId tensor : tensors) list += " " + cut.capture().tensor(tensor).name;
-    return list.empty() ? list : std::string("  ") + title + list;
-  };
   for (const Region& region : cut.regions) {
     text += "  " + region.name + "  body " + std::to_string(region.body) + ", " +
             std::to_string(region.calls.size()) + " calls";
     if (region.runs == RunsPer::kBatch) text += "  once per batch: " + region.runs_reason;
     for (const std::string& tag : region.tags) text += "  #" + tag;
-    text += names("updates", region.updates) + names("writes", region.writes) + '\n';
+    text += "\n    (" + list(region.reads) + ") -> (" + list(region.writes) + ")";
+    if (!region.updates.empty()) text += " updates (" + list(region.updates) + ")";
+    text += '\n';
   }
   return text;
 }

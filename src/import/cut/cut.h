@@ -29,8 +29,8 @@ struct Rule {
 /// One op to be: calls that run together.
 struct Region {
   std::string name;
-  std::vector<capture::CallId> calls;  ///< in program order, with the views it reads through
-  std::vector<capture::TensorId> reads;
+  std::vector<capture::CallId> calls;      ///< in program order, with the views it reads through
+  std::vector<capture::TensorId> reads;    ///< computed ones first, then the model's own
   std::vector<capture::TensorId> updates;  ///< tensors from outside that it writes to
   std::vector<capture::TensorId> writes;   ///< tensors of its own that others read
   std::vector<std::string> tags;
@@ -42,10 +42,11 @@ struct Region {
 
 struct Cut {
   rows::Rows rows;
-  std::vector<Region> regions;          ///< in an order in which they can run
-  std::uint32_t bodies = 0;             ///< how many distinct ones
-  std::vector<capture::TensorId> base;  ///< per tensor: the tensor whose memory it views
-  std::vector<std::string> warnings;    ///< rules that match nothing, and what is near
+  std::vector<Region> regions;                ///< in an order in which they can run
+  std::uint32_t bodies = 0;                   ///< how many distinct ones
+  std::vector<capture::TensorId> base;        ///< per tensor: the tensor whose memory it views
+  std::vector<capture::TensorId> shown = {};  ///< per tensor with memory: what users know it as
+  std::vector<std::string> warnings;          ///< rules that match nothing, and what is near
 
   [[nodiscard]] const capture::Capture& capture() const { return rows.capture; }
 };
@@ -65,7 +66,7 @@ struct CutGraph {
 
 [[nodiscard]] Result<CutGraph> make_graph(const Cut& cut, const BodyFactory& make_body);
 
-/// One line per region: name, calls, how it runs, what it reads and writes.
+/// Two lines per region: name, calls, how it runs; what it reads and writes.
 [[nodiscard]] std::string to_string(const Cut& cut);
 
 }  // namespace dynaflow::cut

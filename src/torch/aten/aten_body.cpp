@@ -36,7 +36,11 @@ TensorId updated(const Call& call, std::uint32_t output) {
 }  // namespace
 
 AtenBody::AtenBody(std::shared_ptr<const cut::Cut> cut, const cut::Region& region)
+    : AtenBody(std::move(cut), region, {}) {}
+
+AtenBody::AtenBody(std::shared_ptr<const cut::Cut> cut, const cut::Region& region, Own own)
     : cut_(std::move(cut)),
+      own_(std::move(own)),
       runs_(region.runs),
       updates_(static_cast<std::uint32_t>(region.updates.size())),
       slot_of_(cut_->capture().tensors.size(), kNoSlot),
@@ -44,6 +48,7 @@ AtenBody::AtenBody(std::shared_ptr<const cut::Cut> cut, const cut::Region& regio
   add_operands(region.reads);
   add_operands(region.updates);
   add_operands(region.writes);
+  add_given();
   for (const capture::CallId id : region.calls) {
     const Call& call = cut_->capture().call(id);
     for (const std::uint32_t argument : call.writes) {
@@ -65,6 +70,32 @@ void AtenBody::add_operands(const std::vector<TensorId>& tensors) {
   for (const TensorId tensor : tensors) {
     slots_[add_slot(tensor, Place::kOperand)].operand = operands_++;
   }
+}
+
+void AtenBody::add_given() {
+  if (own_.constants.empty()) return;
+  std::uint32_t constant = 0;
+  for (const capture::Input& input : cut_->capture().inputs) {
+    if (input.role != capture::Input::Role::kConstant) continue;
+    slots_[add_slot(input.tensor, Place::kGiven)].operand = constant++;
+  }
+}
+
+const at::Tensor& AtenBody::given(std::uint32_t slot) const {
+  return own_.constants[slots_[slot].operand];
+}
+
+std::vector<std::int64_t> AtenBody::symbols(const BindArgs& args) const {
+  const capture::Capture& capture = cut_->capture();
+  std::vector<std::int64_t> values(args.symbols.begin(), args.symbols.end());
+  values.resize(capture.symbols.size());
+  for (std::size_t i = 0; i < own_.symbols.size(); ++i) {
+    const SymbolId theirs = own_.symbols[i];
+    values[i] = theirs.valid() ? args.symbols[theirs.index] : 0;
+  }
+  if (capture.batch().valid()) values[capture.batch().index] = args.rows.count;
+  capture.complete(values);
+  return values;
 }
 
 std::uint32_t AtenBody::add_slot(TensorId tensor, Place place) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <memory>
 #include <optional>
 #include <vector>
@@ -31,13 +33,14 @@ class AtenBody final : public Body {
     kOperand,
     kScratch,
     kBound,  ///< made at bind time: a constant, or a view of what is
+    kGiven,  ///< a tensor that the body holds
     kLate,   ///< made anew in each run
   };
 
   struct Slot {
     capture::TensorId tensor;
     Place place = Place::kLate;
-    std::uint32_t operand = 0;         ///< place in BindArgs::views
+    std::uint32_t operand = 0;         ///< place in BindArgs::views, or among the given
     std::uint32_t base = 0;            ///< the slot whose memory it is
     std::uint32_t first = 0;           ///< scratch: the call that makes it …
     std::uint32_t last = 0;            ///< … and the last that uses it
@@ -53,7 +56,14 @@ class AtenBody final : public Body {
   };
   static constexpr std::uint32_t kNoSlot = UINT32_MAX;
 
+  /// What a body of another capture than the graph's brings along.
+  struct Own {
+    std::vector<at::Tensor> constants = {};  ///< of the capture's constant inputs, in order
+    std::vector<SymbolId> symbols = {};      ///< per symbol of the capture: the graph's
+  };
+
   AtenBody(std::shared_ptr<const cut::Cut> cut, const cut::Region& region);
+  AtenBody(std::shared_ptr<const cut::Cut> cut, const cut::Region& region, Own own);
 
   [[nodiscard]] std::int64_t scratch_bytes(const BindArgs& args) const override;
   [[nodiscard]] std::shared_ptr<BoundBody> bind(const BindArgs& args) const override;
@@ -62,6 +72,10 @@ class AtenBody final : public Body {
   [[nodiscard]] const std::vector<Slot>& slots() const { return slots_; }
   [[nodiscard]] const std::vector<Instruction>& instructions() const { return instructions_; }
   [[nodiscard]] std::uint32_t slot_of(capture::TensorId tensor) const;
+  /// The tensors of the given slots; the others have none.
+  [[nodiscard]] const at::Tensor& given(std::uint32_t slot) const;
+  /// The capture's symbols at one call site: the batch is the step's rows.
+  [[nodiscard]] std::vector<std::int64_t> symbols(const BindArgs& args) const;
   /// How many operands it updates in place; they come after those it reads.
   [[nodiscard]] std::uint32_t updates() const { return updates_; }
   /// A region without rows computes nothing.
@@ -69,6 +83,7 @@ class AtenBody final : public Body {
 
  private:
   void add_operands(const std::vector<capture::TensorId>& tensors);
+  void add_given();
   std::uint32_t add_slot(capture::TensorId tensor, Place place);
   void add_call(const capture::Call& call, std::uint32_t index);
   void add_result(Instruction& instruction, std::size_t output, std::uint32_t index);
@@ -79,6 +94,7 @@ class AtenBody final : public Body {
   void find_strides();
 
   std::shared_ptr<const cut::Cut> cut_;
+  Own own_;
   RunsPer runs_ = RunsPer::kMicrobatch;
   std::uint32_t updates_ = 0;
   std::uint32_t operands_ = 0;

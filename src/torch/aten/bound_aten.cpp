@@ -47,7 +47,7 @@ BoundAten::BoundAten(const AtenBody& body, const BindArgs& args)
     : body_(body), reads_(args.reads), skips_(body.skips(args)) {
   if (skips_) return;
   const KernelsOnly kernels;
-  symbols_ = local_symbols(body, args);
+  symbols_ = body.symbols(args);
   scratch_ = make_scratch(body, args);
   tensors_.resize(body.slots().size());
   make_operands(args);
@@ -78,6 +78,7 @@ void BoundAten::make_operands(const BindArgs& args) {
   storages_.push_back(make_storage(scratch_.bytes));
   addresses_.assign(storages_.size(), nullptr);
   for (std::uint32_t slot = 0; slot < tensors_.size(); ++slot) {
+    if (body_.slots()[slot].place == Place::kGiven) tensors_[slot] = body_.given(slot);
     if (body_.slots()[slot].place != Place::kOperand) continue;
     const std::uint32_t operand = body_.slots()[slot].operand;
     const bool written = operand >= args.reads;
@@ -300,6 +301,7 @@ void BoundAten::keep(std::uint32_t slot, at::Tensor result) {
       return;
     case Place::kScratch:
     case Place::kBound:
+    case Place::kGiven:
       return;
   }
 }

@@ -53,17 +53,8 @@ std::int64_t bytes_of(const AtenBody& body, const AtenBody::Slot& slot,
 
 }  // namespace
 
-std::vector<std::int64_t> local_symbols(const AtenBody& body, const BindArgs& args) {
-  const capture::Capture& capture = body.cut().capture();
-  std::vector<std::int64_t> symbols(args.symbols.begin(), args.symbols.end());
-  symbols.resize(capture.symbols.size());
-  if (capture.batch().valid()) symbols[capture.batch().index] = args.rows.count;
-  capture.complete(symbols);
-  return symbols;
-}
-
 Scratch make_scratch(const AtenBody& body, const BindArgs& args) {
-  const std::vector<std::int64_t> symbols = local_symbols(body, args);
+  const std::vector<std::int64_t> symbols = body.symbols(args);
   const auto& slots = body.slots();
   Scratch scratch;
   scratch.offsets.assign(slots.size(), -1);

@@ -19,9 +19,6 @@ struct Scratch {
 /// First fit by the order of the calls; intermediates that do not live at the same time share.
 [[nodiscard]] Scratch make_scratch(const AtenBody& body, const BindArgs& args);
 
-/// The call site's symbols: the batch is the step's rows.
-[[nodiscard]] std::vector<std::int64_t> local_symbols(const AtenBody& body, const BindArgs& args);
-
 /// Whether a view's rows lie one after the other, so that its blocks do too.
 [[nodiscard]] inline bool is_dense(const View& view) {
   return view.blocks <= 1 || view.rows == 0 || view.block_stride == view.rows * view.row_stride;

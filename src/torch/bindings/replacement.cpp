@@ -1,25 +1,11 @@
 #include "torch/bindings/replacement.h"
 
-#include <ATen/core/LegacyTypeDispatch.h>
-#include <ATen/core/grad_mode.h>
-#include <ATen/record_function.h>
-#include <c10/core/InferenceMode.h>
-#include <torch/csrc/autograd/python_variable.h>
-
 #include <algorithm>
-#include <memory>
 #include <stdexcept>
-#include <utility>
 
 #include "dynaflow/graph/chain.h"
 #include "import/cut/layout.h"
-#include "torch/aten/aten_body.h"
-#include "torch/aten/caller.h"
-#include "torch/aten/current_step.h"
-#include "torch/aten/lane_team.h"
-#include "torch/aten/operand.h"
-#include "torch/aten/scratch.h"
-#include "torch/aten/values.h"
+#include "torch/bindings/called_function.h"
 #include "torch/bindings/errors.h"
 
 namespace py = pybind11;
@@ -27,172 +13,29 @@ namespace py = pybind11;
 namespace dynaflow::bindings {
 namespace {
 
-/// The user's own code, the same on every lane: as under torch.no_grad(), with writes to tensors
-/// counted.
-class UserCode {
-  static c10::DispatchKeySet included() {
-    return c10::impl::tls_local_dispatch_key_set().included_.add(c10::DispatchKey::ADInplaceOrView);
-  }
-  static c10::DispatchKeySet excluded() {
-    return c10::impl::tls_local_dispatch_key_set().excluded_ -
-           c10::autograd_dispatch_keyset_with_ADInplaceOrView;
-  }
-
-  c10::InferenceMode no_inference_{false};
-  c10::impl::ForceDispatchKeyGuard keys_{included(), excluded()};
-  at::NoGradGuard no_grad_;
-};
-
-/// A Python object that may be let go by a thread without the GIL.
-using Function = std::shared_ptr<py::function>;
-
-Function share(const py::function& function) {
-  return {new py::function(function), [](py::function* last) {
-            const py::gil_scoped_acquire gil;
-            delete last;
-          }};
+/// A region's operands, in the order of its op's.
+std::vector<capture::TensorId> operands_of(const cut::Region& region) {
+  std::vector<capture::TensorId> tensors = region.reads;
+  tensors.insert(tensors.end(), region.updates.begin(), region.updates.end());
+  tensors.insert(tensors.end(), region.writes.begin(), region.writes.end());
+  return tensors;
 }
 
-/// One operand of the chain: the tensor that its op sees.
-struct Operand {
-  const aten::AtenBody* body = nullptr;
-  capture::TensorId tensor;
-};
-
-class BoundFunction final : public BoundBody {
- public:
-  BoundFunction(Function function, const std::vector<Operand>& operands, const BindArgs& args)
-      : function_(std::move(function)), reads_(args.reads) {
-    const c10::InferenceMode no_inference(false);  // else writes to the tensors are not counted
-    for (std::size_t i = 0; i < args.views.size(); ++i) {
-      const View& view = args.views[i];
-      if (!aten::is_dense(view)) {
-        throw std::invalid_argument(
-            "a Python replacement cannot see a batch that is inside a "
-            "merged tensor: replace it with a traced function");
-      }
-      const cut::Cut& cut = operands[i].body->cut();
-      const auto symbols = aten::local_symbols(*operands[i].body, args);
-      const auto layout = cut::layout_of(cut.rows, operands[i].tensor);
-      storages_.push_back(aten::make_storage(aten::extent_of(view)));
-      tensors_.push_back(
-          aten::make_tensor(storages_.back(), view.dtype,
-                            aten::evaluate(cut.capture().tensor(operands[i].tensor).sizes, symbols),
-                            aten::evaluate(layout.strides, symbols), 0));
-    }
-  }
-
-  void run(const KernelArgs& args) override {
-    for (std::size_t i = 0; i < args.views.size(); ++i) {
-      aten::point(storages_[i], args.views[i].data);
-    }
-    const aten::CallersProfiler profiler(args.context);
-    const aten::LaneTeam team(args.cores);
-    const aten::CurrentStep step(args);
-    ++args.counts->python_calls;
-    const UserCode state;
-    RECORD_FUNCTION(std::string(args.name), std::vector<c10::IValue>());
-    const py::gil_scoped_acquire gil;
-    try {
-      call();
-    } catch (const py::error_already_set& failure) {
-      throw std::runtime_error(described(failure));
-    }
-  }
-
- private:
-  void call() const {
-    py::tuple inputs(reads_);
-    for (std::size_t i = 0; i < reads_; ++i) {
-      // Fresh handles: the function may keep them, but not the memory they show.
-      inputs[i] = py::reinterpret_steal<py::object>(THPVariable_Wrap(tensors_[i].detach()));
-    }
-    const std::vector<std::uint32_t> before = versions();
-    const py::object result = (*function_)(*inputs);
-    if (versions() != before) {
-      throw std::invalid_argument("the replacement wrote to its arguments, which others read");
-    }
-    const py::tuple results = py::isinstance<py::tuple>(result)
-                                  ? py::reinterpret_borrow<py::tuple>(result)
-                                  : py::make_tuple(result);
-    const std::size_t wanted = tensors_.size() - reads_;
-    if (results.size() != wanted) {
-      throw std::invalid_argument("the replacement returned " + std::to_string(results.size()) +
-                                  " tensors, not " + std::to_string(wanted));
-    }
-    for (std::size_t k = 0; k < wanted; ++k) take(results[k].ptr(), tensors_[reads_ + k], k);
-  }
-
-  /// How often each argument was written to.
-  [[nodiscard]] std::vector<std::uint32_t> versions() const {
-    std::vector<std::uint32_t> counts;
-    counts.reserve(reads_);
-    for (std::size_t i = 0; i < reads_; ++i) counts.push_back(tensors_[i]._version());
-    return counts;
-  }
-
-  static void take(PyObject* object, const at::Tensor& into, std::size_t k) {
-    if (!THPVariable_Check(object)) {
-      throw std::invalid_argument("result " + std::to_string(k) +
-                                  " of the replacement is no tensor");
-    }
-    const at::Tensor& made = THPVariable_Unpack(object);
-    if (made.sizes() != into.sizes() || made.scalar_type() != into.scalar_type()) {
-      throw std::invalid_argument("result " + std::to_string(k) + " of the replacement is " +
-                                  text(made) + ", not " + text(into));
-    }
-    into.copy_(made);
-  }
-
-  static std::string text(const at::Tensor& tensor) {
-    std::string sizes;
-    for (const std::int64_t size : tensor.sizes()) {
-      sizes += (sizes.empty() ? "" : ", ") + std::to_string(size);
-    }
-    return to_string(aten::to_dtype(tensor.scalar_type())) + "[" + sizes + "]";
-  }
-
-  Function function_;
-  std::size_t reads_;
-  std::vector<c10::Storage> storages_;
-  std::vector<at::Tensor> tensors_;
-};
-
-class FunctionBody final : public Body {
- public:
-  FunctionBody(Function function, std::vector<Operand> operands)
-      : function_(std::move(function)), operands_(std::move(operands)) {}
-
-  [[nodiscard]] std::shared_ptr<BoundBody> bind(const BindArgs& args) const override {
-    return std::make_shared<BoundFunction>(function_, operands_, args);
-  }
-
- private:
-  Function function_;
-  std::vector<Operand> operands_;
-};
-
-Operand find_operand(const Graph& graph, const std::vector<OpId>& ops, ValueId value) {
+ChainOperand find_operand(const Graph& graph, const std::vector<OpId>& ops, ValueId value) {
   for (const OpId id : ops) {
     const Op& op = graph.op(id);
     const auto* body = dynamic_cast<const aten::AtenBody*>(op.body.get());
     if (body == nullptr) throw std::invalid_argument("op '" + op.name + "' is not PyTorch's");
-    const auto at = std::ranges::find(op.operands, value, &dynaflow::Operand::value);
+    const auto at = std::ranges::find(op.operands, value, &Operand::value);
     if (at == op.operands.end()) continue;
-    const auto position = static_cast<std::uint32_t>(at - op.operands.begin());
-    for (const aten::AtenBody::Slot& slot : body->slots()) {
-      if (slot.place == aten::AtenBody::Place::kOperand && slot.operand == position) {
-        return {body, slot.tensor};
-      }
-    }
+    const cut::Cut& cut = body->cut();
+    const auto tensors = operands_of(cut.regions[id.index]);
+    return {body, cut.shown[tensors[static_cast<std::size_t>(at - op.operands.begin())].index]};
   }
   throw std::invalid_argument("the chain does not touch '" + graph.value(value).name + "'");
 }
 
-}  // namespace
-
-Replacement make_replacement(const Graph& graph, const std::vector<ReadyOp>& ops,
-                             const py::function& function) {
+std::vector<OpId> chain_of(const std::vector<ReadyOp>& ops) {
   std::vector<OpId> chain;
   for (const ReadyOp& op : ops) {
     if (op.id().valid() && std::ranges::find(chain, op.id()) == chain.end()) {
@@ -200,17 +43,70 @@ Replacement make_replacement(const Graph& graph, const std::vector<ReadyOp>& ops
     }
   }
   std::ranges::sort(chain);
+  return chain;
+}
+
+/// Sizes, strides and dtypes: what a trace depends on.
+std::string types_of(const std::vector<ChainOperand>& operands, std::size_t reads) {
+  std::string text = std::to_string(reads);
+  for (const ChainOperand& operand : operands) {
+    const capture::Tensor& tensor = operand.captured();
+    text += "; " + to_string(tensor.dtype);
+    for (const Extent& size : tensor.sizes) text += ' ' + to_string(size);
+    text += " by";
+    const auto layout = cut::layout_of(operand.body->cut().rows, operand.tensor);
+    for (const Extent& stride : layout.strides) text += ' ' + to_string(stride);
+  }
+  return text;
+}
+
+bool is_whole_batch(const ScheduleContext& ctx, const std::vector<ReadyOp>& ops) {
+  return std::ranges::all_of(ctx.microbatches(), [&](Microbatch mb) {
+    return std::ranges::any_of(ops,
+                               [&](const ReadyOp& op) { return op.microbatches().contains(mb); });
+  });
+}
+
+}  // namespace
+
+const Traced& Replacements::traced(const py::function& function, const std::string& name,
+                                   const std::vector<ChainOperand>& operands, std::size_t reads) {
+  const Key key(function.ptr(), types_of(operands, reads));
+  const auto found = traced_.find(key);
+  if (found != traced_.end()) return found->second;
+  held_.push_back(function);
+  const std::span all(operands);
+  Traced traced = trace(function, name, all.first(reads), all.subspan(reads));
+  if (!traced.reason.empty()) {
+    py::module_::import("logging")
+        .attr("getLogger")("dynaflow")
+        .attr("info")("replacement %s is called, not traced: %s", name, traced.reason);
+  }
+  return traced_.emplace(key, std::move(traced)).first->second;
+}
+
+Replacement Replacements::make(const ScheduleContext& ctx, const std::vector<ReadyOp>& ops,
+                               const py::function& function) {
+  const Graph& graph = ctx.graph();
+  const std::vector<OpId> chain = chain_of(ops);
   Replacement replacement;
   replacement.name = py::str(py::getattr(function, "__name__", py::str("replacement")));
   const ChainBoundary boundary = chain_boundary(graph, chain);
-  std::vector<Operand> operands;
+  std::vector<ChainOperand> operands;
   for (std::size_t i = 0; i < boundary.operands.size(); ++i) {
     const ValueId value = boundary.operands[i].value;
     operands.push_back(find_operand(graph, chain, value));
     auto& types = i < boundary.reads ? replacement.inputs : replacement.outputs;
     types.push_back(graph.value(value).type);
   }
-  replacement.body = std::make_shared<const FunctionBody>(share(function), std::move(operands));
+  if (operands.empty()) return replacement;  // S7 says why
+  const Traced& traced = this->traced(function, replacement.name, operands, boundary.reads);
+  if (!traced.wrong.empty()) {
+    replacement.fault = traced.wrong;
+  } else if (!traced.couples.empty() && !is_whole_batch(ctx, ops)) {
+    replacement.fault = "it mixes rows of different micro-batches: " + traced.couples;
+  }
+  replacement.body = traced.body ? traced.body : make_called(function, std::move(operands));
   return replacement;
 }
 

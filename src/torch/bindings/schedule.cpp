@@ -28,8 +28,14 @@ class Recording {
   }
   void end() { context_ = nullptr; }
 
+  [[nodiscard]] Replacement replacement(const std::vector<ReadyOp>& ops,
+                                        const py::function& function) {
+    return replacements_.make(context(), ops, function);
+  }
+
  private:
   ScheduleContext* context_;
+  Replacements replacements_;
 };
 
 using RecordingPtr = std::shared_ptr<Recording>;
@@ -187,7 +193,7 @@ Where here() {
           static_cast<std::uint32_t>(PyFrame_GetLineNumber(frame))};
 }
 
-IssuedStep execute(const Recording& recording, const std::vector<OpHandle>& handles,
+IssuedStep execute(Recording& recording, const std::vector<OpHandle>& handles,
                    std::optional<Lane> lane, const std::optional<py::function>& replace_func,
                    std::vector<IssuedStep> after) {
   ScheduleContext& ctx = recording.context();
@@ -195,16 +201,16 @@ IssuedStep execute(const Recording& recording, const std::vector<OpHandle>& hand
   ExecuteOptions options;
   if (lane) options.lane = *lane;
   options.after = std::move(after);
-  if (replace_func) options.replace_func = make_replacement(ctx.graph(), ops, *replace_func);
+  if (replace_func) options.replace_func = recording.replacement(ops, *replace_func);
   return ctx.execute(ops, std::move(options), here());
 }
 
 void add_context(py::module_& module) {
-  const auto execute_one =
-      [](const Recording& recording, const OpHandle& op, std::optional<Lane> lane,
-         const std::optional<py::function>& replace_func, std::vector<IssuedStep> after) {
-        return execute(recording, {op}, lane, replace_func, std::move(after));
-      };
+  const auto execute_one = [](Recording& recording, const OpHandle& op, std::optional<Lane> lane,
+                              const std::optional<py::function>& replace_func,
+                              std::vector<IssuedStep> after) {
+    return execute(recording, {op}, lane, replace_func, std::move(after));
+  };
   const auto first_ready = [](const RecordingPtr& recording, Microbatch mb) {
     const auto op = recording->context().first_ready_op(mb);
     return op ? std::optional<OpHandle>({recording, *op}) : std::nullopt;
