@@ -130,7 +130,7 @@ test-project: build-dev
 .PHONY: test-python
 test-python: build-torch
 	rm -rf build/python/results
-	.venv/bin/pytest tests/python --junitxml=build/python/results/pytest.xml
+	.venv/bin/pytest tests/python --numprocesses $(CPUS) --junitxml=build/python/results/pytest.xml
 
 test-%: build-%
 	rm -rf build/$*/results
