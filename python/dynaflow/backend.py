@@ -3,18 +3,16 @@
 import copy
 import json
 import logging
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import fx
 from torch._dynamo.backends.common import aot_autograd
 from torch._dynamo.backends.registry import register_backend
 from torch._dynamo.exc import TensorifyScalarRestartAnalysis
-from torch._guards import TracingContext, tracing
 
 from dynaflow import _C
 from dynaflow._capture.capture import BatchLostError, batch_symbols, check_linear
@@ -24,10 +22,9 @@ from dynaflow._capture.translate import InputName, translate
 from dynaflow._capture.untranslatable import UntranslatableError
 from dynaflow.annotations import SplitFunc, SplitModule, rules
 from dynaflow.request import current
+from dynaflow.whole import Compiled, Whole, placeholder_values
 
 log = logging.getLogger("dynaflow")
-
-Compiled = Callable[..., Any]
 
 
 @dataclass
@@ -81,24 +78,20 @@ class ScheduledGraph:
         self._dims = batch_dims
         self._names = dynamo_inputs(gm, positional)
         self._sizes = _symbol_positions(gm)
-        self._paths: dict[Any, bool] = {}
-        self._whole = _Whole(gm, settings.engine)
+        self._paths: dict[Any, Compiled] = {}
+        self._whole = Whole(gm, settings.engine, name)
         self._scheduled = self._make_scheduled(gm, examples)
 
     def __call__(self, *args: Any) -> Any:  # noqa: ANN401
         """What Dynamo calls, with the graph's inputs."""
-        if self.model is None:
-            return self._whole(*args)
-        batch = current()
-        key = (*[args[i] for i in self._sizes], batch)
-        scheduled = self._paths.get(key)
-        if scheduled is None:
-            scheduled = self._decide(key)
-        return self._scheduled(*args) if scheduled else self._whole(*args)
+        key = (*[args[i] for i in self._sizes], current())
+        run = self._paths.get(key)
+        return run(*args) if run is not None else self._decide(key, args)(*args)
 
-    def _make_scheduled(self, gm: fx.GraphModule, examples: list[Any]) -> Compiled:
+    def _make_scheduled(self, gm: fx.GraphModule, examples: list[Any]) -> Compiled | None:
         if torch.is_grad_enabled() and any(_needs_grad(example) for example in examples):
-            return self._unscheduled("gradients are wanted, and training is not scheduled yet")
+            self._leave_unscheduled("gradients are wanted, and training is not scheduled yet")
+            return None
         try:
             return aot_autograd(
                 fw_compiler=self._compile,
@@ -109,14 +102,14 @@ class ScheduledGraph:
         except BatchLostError as error:
             if self._batch != "static":
                 raise
-            return self._unscheduled(str(error))
+            self._leave_unscheduled(str(error))
         except (UntranslatableError, _C.Error) as error:
-            return self._unscheduled(str(error))
+            self._leave_unscheduled(str(error))
+        return None
 
-    def _unscheduled(self, reason: str) -> Compiled:
+    def _leave_unscheduled(self, reason: str) -> None:
         self.unscheduled_because = reason
         log.warning("%s runs unsplit and unscheduled: %s", self.name, reason)
-        return self._whole
 
     def _compile(self, gm: fx.GraphModule, _: list[Any]) -> Compiled:
         inputs = aot_inputs(gm, self._names)
@@ -162,49 +155,27 @@ class ScheduledGraph:
             if isinstance(node.meta["val"].size(dim), torch.SymInt)
         }
 
-    def _decide(self, key: tuple[Any, ...]) -> bool:
-        """Whether a batch of these sizes is scheduled; remembered, since strategies are pure."""
-        assert self.model is not None
+    def _decide(self, key: tuple[Any, ...], args: Sequence[Any]) -> Compiled:
+        """What runs a batch of these sizes; remembered, since strategies are pure."""
+        scheduled = self._scheduled if self._is_scheduled(key) else None
+        run = scheduled or self._whole.for_arguments(args)
+        if len(self._paths) >= _MOST_PATHS:
+            self._paths.clear()
+        self._paths[key] = run
+        return run
+
+    def _is_scheduled(self, key: tuple[Any, ...]) -> bool:
+        if self.model is None:
+            return False
         *sizes, batch = key
         requests, facts = ([], {}) if batch is None else batch
         by_name = dict(zip(self._sizes.values(), sizes, strict=True))
         values = [by_name.get(symbol, 0) for symbol in self.model.symbols]
         split = self.model.split(values, list(requests), dict(facts))
-        scheduled = split.scheduled or self.settings.engine == "aten"
-        if len(self._paths) >= _MOST_PATHS:
-            self._paths.clear()
-        self._paths[key] = scheduled
-        return scheduled
+        return split.scheduled or self.settings.engine == "aten"
 
 
 _MOST_PATHS = 4096
-
-
-class _Whole:
-    """The graph as the engine runs it unsplit; what Inductor compiles is made when first called."""
-
-    def __init__(self, gm: fx.GraphModule, engine: str) -> None:
-        self._gm: fx.GraphModule | None = gm
-        self._examples = [_value(node) for node in gm.graph.find_nodes(op="placeholder")]
-        self._context = TracingContext.get()
-        self._compiled: Compiled | None = gm if engine == "aten" else None
-        self._lock = threading.Lock()
-
-    def __call__(self, *args: Any) -> Any:  # noqa: ANN401
-        compiled = self._compiled
-        return compiled(*args) if compiled is not None else self._compile()(*args)
-
-    def _compile(self) -> Compiled:
-        from torch._inductor.compile_fx import compile_fx
-
-        with self._lock:
-            compiled = self._compiled
-            if compiled is None:
-                assert self._gm is not None
-                with tracing(self._context):
-                    compiled = cast(Compiled, compile_fx(self._gm, self._examples))
-                self._compiled, self._gm = compiled, None
-        return compiled
 
 
 def dynaflow_backend(
@@ -247,16 +218,10 @@ def _mark_batch(gm: fx.GraphModule, batch_dims: Mapping[str, int | None]) -> boo
 
 def _symbol_positions(gm: fx.GraphModule) -> dict[int, str]:
     """Where among a graph's inputs its sizes are, by the names of their symbols."""
-    nodes = gm.graph.find_nodes(op="placeholder")
-    values = [_value(node) for node in nodes]
+    values = placeholder_values(gm)
     return {
         i: str(value.node.expr) for i, value in enumerate(values) if isinstance(value, torch.SymInt)
     }
-
-
-def _value(node: fx.Node) -> Any:  # noqa: ANN401
-    """A placeholder's value in the trace: a fake tensor or a symbol."""
-    return node.meta.get("example_value", node.meta.get("val"))
 
 
 def _needs_grad(example: object) -> bool:

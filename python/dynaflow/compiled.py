@@ -14,7 +14,8 @@ from dynaflow import _C
 from dynaflow._capture.capture import BatchLostError, positional_names
 from dynaflow._capture.marks import LADDER, Marks, Rung, capturing, clear, mark, named_tensors
 from dynaflow.annotations import SplitFunc, SplitModule
-from dynaflow.backend import Compiled, ScheduledGraph, Settings, scheduled_piece
+from dynaflow.backend import ScheduledGraph, Settings, scheduled_piece
+from dynaflow.whole import Compiled
 
 log = logging.getLogger("dynaflow")
 
