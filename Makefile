@@ -61,6 +61,12 @@ bench-%: packages-build packages-bench ## run one benchmark, bench/%.cpp or benc
 	mkdir -p build/bench
 	build/release/bench/bench_$*
 
+.PHONY: models
+models: build-torch ## hold every model against itself and its rows against DTensor: an hour
+	for report in table confirm confirm_dtensor held_back_report; do \
+	  PYTHONPATH=build/torch/python .venv/bin/python tests/models/$$report.py; \
+	done
+
 .PHONY: format
 format: setup ## format C++ and Python in place
 	clang-format-19 -i $(CPP_FILES)

@@ -9,11 +9,12 @@ namespace {
 Capture small() { return from_json(document().dump()).value(); }
 
 TEST(Print, ShowsEveryCallWithItsTypes) {
-  EXPECT_EQ(to_string(small()),
-            "capture small  2 calls, 4 inputs\n"
-            "  y, _ = my::pool.two(x, [w, none, -1], true, 2, 0.500000, \"mean\", 2*batch, -inf, nan, "
-            "inf, f16, cpu, strided, preserve, [0.0,1.0])  f32[batch, floordiv(S, 2)]\n"
-            "  z = aten::nonzero(y)  i64[n]\n");
+  EXPECT_EQ(
+      to_string(small()),
+      "capture small  2 calls, 4 inputs\n"
+      "  y, _ = my::pool.two(x, [w, none, -1], true, 2, 0.500000, \"mean\", 2*batch, -inf, nan, "
+      "inf, f16, cpu, strided, preserve, [0.0,1.0])  f32[batch, floordiv(S, 2)]\n"
+      "  z = aten::nonzero(y)  i64[n]\n");
 }
 
 TEST(Print, NamesAnOverload) {

@@ -1,7 +1,9 @@
 """Holds find_rows against torch.distributed.tensor.
 
->>> PYTHONPATH=python .venv/bin/python tests/models/confirm_dtensor.py        # four models
->>> PYTHONPATH=python .venv/bin/python tests/models/confirm_dtensor.py all    # the whole zoo
+>>> python tests/models/confirm_dtensor.py        # four models
+>>> python tests/models/confirm_dtensor.py all    # the whole zoo
+
+`make models` runs it and its neighbours with the package on the path.
 
 An independent check of the op table: a batch that is split is a tensor sharded over two ranks. Each
 call of a model gets its inputs placed as find_rows says (Shard(dim) for split, Replicate for whole,

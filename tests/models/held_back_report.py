@@ -1,7 +1,9 @@
 """How the models held back from development fare: one line each, and what is wrong.
 
->>> PYTHONPATH=python .venv/bin/python tests/models/held_back_report.py              # all, minutes
->>> PYTHONPATH=python .venv/bin/python tests/models/held_back_report.py opt swin -v  # and why
+>>> python tests/models/held_back_report.py              # all, minutes
+>>> python tests/models/held_back_report.py opt swin -v  # and why
+
+`make models` runs it and its neighbours with the package on the path.
 
 Each model runs through dynaflow.compile under Sequential in two micro-batches, cut by default, and
 under a Python strategy of two lanes, cut at its attentions and MLPs, at two batch sizes (and two

@@ -1,7 +1,9 @@
 """One table over the zoo: every model under every strategy, split and cut, against the unsplit one.
 
->>> PYTHONPATH=python .venv/bin/python tests/models/table.py            # all of it, minutes
->>> PYTHONPATH=python .venv/bin/python tests/models/table.py llama dit  # these models
+>>> python tests/models/table.py            # all of it, minutes
+>>> python tests/models/table.py llama dit  # these models
+
+`make models` runs it and its neighbours with the package on the path.
 
 Each row is a model over batches 1, 2, 3, 7, 8, 16 (each with another sequence length), 1–4
 micro-batches even and uneven, under Sequential, Leapfrog, Branches and a Python strategy of two
