@@ -148,6 +148,7 @@ Cut make_cut(rows::Rows rows, const std::vector<Rule>& rules) {
 std::string to_string(const Cut& cut) {
   const Capture& capture = cut.capture();
   std::vector<std::string> names;
+  names.reserve(capture.tensors.size());
   for (const capture::Tensor& tensor : capture.tensors) names.push_back(tensor.name);
   for (const Input& input : capture.inputs) {
     if (input.tensor.valid()) names[input.tensor.index] = input.name;
