@@ -1,6 +1,7 @@
 #include "dynaflow/device/cpu/lane_thread.h"
 
 #include <atomic>
+#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,13 @@ class alignas(64) LaneThread::Mailbox {
 
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+/// Orders that follow each other closely find the lane awake: to wake it costs the caller 10 to
+/// 25 µs, and another 30 to 60 µs pass before the lane runs.
+constexpr std::chrono::microseconds kSoon{400};
+constexpr int kSpinsLonger = 5;
+
 /// Moves the calling thread to `cores`, unless it is where `pinned` says already.
 void pin_if_changed(const std::vector<int>& cores, std::vector<int>& pinned) {
   if (cores.empty() || cores == pinned) return;
@@ -69,13 +77,16 @@ void LaneThread::wake() { mailbox_->post(Mailbox::kRun); }
 void LaneThread::serve(Mailbox& mailbox, ActiveLaunch& launch, std::uint32_t lane) {
   std::vector<int> pinned;
   int pauses = kSpinPauses;
+  Clock::time_point idle_since = Clock::now();
   while (mailbox.take(pauses) == Mailbox::kRun) {
+    const bool soon = Clock::now() - idle_since < kSoon;
     std::shared_ptr<Launch> work = launch.work();
     pin_if_changed(work->lanes[lane].cores, pinned);
-    pauses = launch.pauses();
+    pauses = launch.pauses() * (soon ? kSpinsLonger : 1);
     launch.run_lane(*work, lane);
     work.reset();
     launch.leave_worker(lane);
+    idle_since = Clock::now();
   }
 }
 
