@@ -56,22 +56,12 @@ CASES = [
     Case("decode, hidden 512, batch 8", lambda: Decode(512), 8, branches, LINEAR),
     Case("decode, hidden 1024, batch 4", lambda: Decode(1024), 4, branches, LINEAR),
     Case("GEMV, 8 × 256²", lambda: Heads(256, 8), 1, branches, LINEAR),
+    Case("GEMV, 64 × 256²", lambda: Heads(256, 64), 1, branches, LINEAR),
     Case("GEMV, 8 × 1024²", lambda: Heads(1024, 8), 1, branches, LINEAR),
-    Case("small ops, batch 16", SmallOps, 16, halves),
-    Case(
-        "two towers, width 256, batch 16",
-        lambda: TwoTowers(256),
-        16,
-        branches,
-        TOWER,
-    ),
-    Case(
-        "8 experts, width 256, batch 4",
-        lambda: Experts(256, 8),
-        4,
-        branches,
-        EXPERT,
-    ),
+    Case("small ops", SmallOps, 16, halves),
+    Case("two towers of 4 layers", lambda: TwoTowers(256, 4), 16, branches, TOWER),
+    Case("two towers of 16 layers", lambda: TwoTowers(256, 16), 16, branches, TOWER),
+    Case("8 experts", lambda: Experts(256, 8), 4, branches, EXPERT),
 ]
 
 

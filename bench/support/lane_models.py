@@ -57,7 +57,7 @@ class Decode(nn.Module):
 
 
 class Heads(nn.Module):
-    """Products of one input with several matrices, each its own result."""
+    """Products of one input with several matrices, side by side in one result."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -65,9 +65,9 @@ class Heads(nn.Module):
         self.width = width
         self.heads = nn.ModuleList(nn.Linear(width, width, bias=False) for _ in range(heads))
 
-    def forward(self, x: Tensor) -> tuple[Tensor, ...]:
-        """One tensor from each head."""
-        return tuple(head(x) for head in self.heads)
+    def forward(self, x: Tensor) -> Tensor:
+        """Of [batch, width] as many times the width as there are heads."""
+        return torch.cat([head(x) for head in self.heads], dim=-1)
 
     def example(self, batch: int) -> tuple[Tensor, ...]:
         """Random rows."""
@@ -105,10 +105,10 @@ class SmallOps(nn.Module):
 class Tower(nn.Module):
     """Layers of one width."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, layers: int) -> None:
         super().__init__()
-        layers = [(nn.Linear(width, width), nn.GELU(), nn.LayerNorm(width)) for _ in range(4)]
-        self.layers = nn.Sequential(*(part for layer in layers for part in layer))
+        parts = [(nn.Linear(width, width), nn.GELU(), nn.LayerNorm(width)) for _ in range(layers)]
+        self.layers = nn.Sequential(*(part for layer in parts for part in layer))
 
     def forward(self, x: Tensor) -> Tensor:
         """Of [batch, width] the same."""
@@ -119,11 +119,11 @@ class Tower(nn.Module):
 class TwoTowers(nn.Module):
     """Two independent branches that meet in one score per row."""
 
-    def __init__(self, width: int) -> None:
+    def __init__(self, width: int, layers: int) -> None:
         super().__init__()
         torch.manual_seed(0)
         self.width = width
-        self.left, self.right = Tower(width), Tower(width)
+        self.left, self.right = Tower(width, layers), Tower(width, layers)
 
     def forward(self, left: Tensor, right: Tensor) -> Tensor:
         """A score for each pair of rows."""

@@ -1,6 +1,6 @@
 """Where a model is cut into the ops that a schedule orders."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import torch
@@ -84,8 +84,11 @@ class _Mark:
         return traceback.annotate_fn(self._annotation)(function)  # type: ignore[return-value]
 
 
-def rules(cut: Iterable[SplitModule | SplitFunc]) -> list[_C.Rule]:
+def rules(cut: Sequence[SplitModule | SplitFunc]) -> list[_C.Rule]:
     """The annotations as C++ takes them."""
+    for annotation in cut:
+        if not isinstance(annotation, SplitModule | SplitFunc):
+            raise TypeError(f"cut lists SplitModule(...) and SplitFunc(...), not {annotation!r}")
     return [annotation._rule() for annotation in cut]
 
 

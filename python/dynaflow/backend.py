@@ -1,6 +1,7 @@
 """The torch.compile backend: Dynamo's graph in, a callable out. Translation only."""
 
 import copy
+import itertools
 import json
 import logging
 from collections.abc import Mapping, Sequence
@@ -26,6 +27,8 @@ from dynaflow.whole import Compiled, Whole, placeholder_values
 
 log = logging.getLogger("dynaflow")
 
+_RUNS = itertools.count(1)
+
 
 @dataclass
 class Settings:
@@ -49,6 +52,7 @@ class Settings:
             raise ValueError(f'engine is "inductor" or "aten", not {self.engine!r}')
         if not isinstance(self.scheduler, _C.OpScheduler):
             raise TypeError(f"scheduler is an OpScheduler, not a {type(self.scheduler).__name__}")
+        self.rules()
 
     def rules(self) -> list[_C.Rule]:
         """The annotations, from here or from the scheduler."""
@@ -74,6 +78,8 @@ class ScheduledGraph:
         self.model: _C.Model | None = None
         self.unscheduled_because: str | None = None
         self.trace = False
+        self.last_run = 0
+        """Larger than that of every graph that ran before; 0: has not run yet."""
         self._batch = batch
         self._dims = batch_dims
         self._names = dynamo_inputs(gm, positional)
@@ -133,6 +139,7 @@ class ScheduledGraph:
         context = getattr(self.settings.scheduler, "context", None)
 
         def run(args: list[Any]) -> list[Any]:
+            self.last_run = next(_RUNS)
             batch = current()
             if batch is None and not self.trace:
                 return model.run(args, context=context)

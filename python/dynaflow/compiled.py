@@ -92,12 +92,12 @@ class CompiledModule(nn.Module):
         return "\n".join(lines)
 
     def plan(self) -> str:
-        """The plan of the last scheduled run, as a picture."""
+        """The plan of the last scheduled run, as a picture; of several graphs, the last one's."""
         return self._last().plan
 
     @property
     def stats(self) -> dict[str, int]:
-        """What the last scheduled run did."""
+        """What the last scheduled run did; of several graphs, the last one."""
         return self._last().stats
 
     def timeline(self, *args: Any, **kwargs: Any) -> _C.Timeline:  # noqa: ANN401
@@ -116,10 +116,10 @@ class CompiledModule(nn.Module):
         return CompiledModule(model, self._settings, fullgraph=self._fullgraph)
 
     def _last(self) -> _C.Model:
-        models = [graph.model for graph in self._graphs if graph.model is not None]
-        if not models:
+        last = max(self._graphs, key=lambda graph: graph.last_run, default=None)
+        if last is None or last.model is None or last.last_run == 0:
             raise RuntimeError("nothing has been scheduled yet: call the model first")
-        return models[-1]
+        return last.model
 
     def _backend(self, gm: torch.fx.GraphModule, examples: list[Any]) -> Compiled:
         now: tuple[Rung, Marks] | None = getattr(self._capturing, "now", None)
@@ -155,8 +155,9 @@ class CompiledModule(nn.Module):
             for rung in LADDER:
                 try:
                     return self._call_marked(rung, args, kwargs)
-                except (TorchDynamoException, BatchLostError) as error:
-                    if rung == LADDER[-1] and (self._fullgraph or self._graphs):
+                except (TorchDynamoException, BatchLostError, AssertionError) as error:
+                    own = isinstance(error, AssertionError) and _GUARD_FAILED not in str(error)
+                    if own or (rung == LADDER[-1] and (self._fullgraph or self._graphs)):
                         raise
                     self._reasons.append(f"{rung.batch} batch, {rung.others} sizes: {_line(error)}")
                     log.info("%s: not with %s", type(self.model).__name__, self._reasons[-1])
@@ -188,6 +189,10 @@ class CompiledModule(nn.Module):
     def _clear(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         for named in named_tensors(args, kwargs, self._positional):
             clear(named.tensor)
+
+
+_GUARD_FAILED = "Guard failed on the same frame"
+"""What torch asserts when a capture refuses the very sizes it was made for."""
 
 
 class _UnmarkedError(Exception):

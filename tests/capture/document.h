@@ -30,7 +30,7 @@ namespace dynaflow::capture {
                      {"device": "cpu"}, {"layout": "strided"}, {"memory_format": "preserve"},
                      {"scalar_complex": [0.0, 1.0]}],
        "outputs": [2, null], "writes": [0], "aliases": [[0, 0]], "updates": [[1, 0]],
-       "tags": ["pointwise"], "modules": [["layers.0", "Layer"]], "functions": ["pool"],
+       "tags": ["pointwise"], "modules": [["layers.0", "Layer"]], "user_calls": [["pool", "pool_1"]],
        "marks": [{"name": "here", "tags": ["slow"]}], "line": "model.py:3"},
       {"op": "aten::nonzero", "overload": "", "arguments": [{"t": 2}], "outputs": [3]}],
     "outputs": [{"tensor": 2}, {"symbol": ["add", "B", 1]}, {"scalar": 3}, null]})");

@@ -52,7 +52,7 @@ std::string differs(const Call& a, const Call& b) {
   if (a.updates != b.updates) return ".updates";
   if (a.tags != b.tags) return ".tags";
   if (a.modules != b.modules) return ".modules";
-  if (a.functions != b.functions) return ".functions";
+  if (a.user_calls != b.user_calls) return ".user_calls";
   if (a.marks != b.marks) return ".marks";
   return a.line == b.line ? "" : ".line";
 }

@@ -125,7 +125,7 @@ TEST(FunctionRule, MatchesEveryWayToWriteAnOperator) {
   Sketch s;
   const auto x = s.input({s.B, 8});
   const auto y = s.call("aten::add.Tensor", {x, x}, {s.B, 8});
-  s.last().functions = {"torch.nn.functional.thing", "thing"};
+  s.last().user_calls = {{"torch.nn.functional.thing", ""}, {"thing", ""}};
   s.give_back(s.call("aten::relu", {y}, {s.B, 8}));
   for (const std::string pattern : {"add", "aten::add", "aten::add.Tensor", "aten.add.Tensor",
                                     "thing", "torch.nn.functional.*", "aten.ad?.*"}) {
@@ -133,6 +133,23 @@ TEST(FunctionRule, MatchesEveryWayToWriteAnOperator) {
     EXPECT_THAT(cut.warnings, IsEmpty()) << pattern;
     EXPECT_EQ(region_of(cut, y), "add") << pattern;
   }
+}
+
+TEST(FunctionRule, MakesOneRegionOfAllThatOneCallOfAFunctionDid) {
+  Sketch s;
+  const auto x = s.input({s.B, 8});
+  const auto doubled = s.call("aten::add.Tensor", {x, x}, {s.B, 8});
+  s.last().user_calls = {{"gate", "gate"}};
+  const auto other = s.call("aten::relu", {x}, {s.B, 8});
+  const auto gated = s.call("aten::mul.Tensor", {doubled, x}, {s.B, 8});
+  s.last().user_calls = {{"gate", "gate"}};
+  const auto again = s.call("aten::mul.Tensor", {gated, other}, {s.B, 8});
+  s.last().user_calls = {{"gate", "gate_1"}};
+  s.give_back(s.call("aten::relu", {again}, {s.B, 8}));
+  const Cut cut = make_cut(s.rows(), {{Selects::kFunction, {"gate"}}});
+  EXPECT_EQ(region_named(cut, "gate").calls.size(), 2U);
+  EXPECT_EQ(region_of(cut, doubled), region_of(cut, gated));
+  EXPECT_NE(region_of(cut, gated), region_of(cut, again));
 }
 
 TEST(FunctionRule, MatchesTheDefaultOverloadAsItIsPrinted) {

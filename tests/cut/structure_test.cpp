@@ -69,7 +69,7 @@ TEST(EqualRegions, ShareABodyWhateverTheirNames) {
   EXPECT_EQ(bodies_with([](auto& capture, auto&) {
               for (auto& tensor : capture.tensors) tensor.name = "other_" + tensor.name;
               capture.calls[3].line = "elsewhere.py:1";
-              capture.calls[3].functions = {"other"};
+              capture.calls[3].user_calls = {{"other", ""}};
             }),
             1U);
 }

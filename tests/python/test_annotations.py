@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 import torch
@@ -109,7 +110,6 @@ def test_a_function_is_found_by_name_and_by_itself(rule: str | Callable[..., obj
     assert {name.split(".")[1] for name in tagged} == {"0", "1"}
 
 
-@pytest.mark.xfail(reason="each operator of a function is an op of its own", strict=True)
 def test_a_call_of_a_function_is_one_op() -> None:
     found = ops(Blocks(), [SplitFunc(functional.scaled_dot_product_attention, tags={"one"})])
     assert len([tags for tags in found.values() if tags == {"one"}]) == 2
@@ -145,6 +145,12 @@ def test_a_rule_that_matches_nothing_warns_and_names_what_is_near(
     said = [r.getMessage() for r in caplog.records if "matches nothing" in r.getMessage()]
     assert len(said) == 1
     assert near in said[0].split("near:")[1]
+
+
+def test_a_cut_that_lists_plain_names_is_refused() -> None:
+    names: Any = ["Linear"]
+    with pytest.raises(TypeError, match=r"SplitModule\(...\) .* not 'Linear'"):
+        dynaflow.compile(Blocks(), cut=names)
 
 
 def test_a_rule_that_matches_does_not_warn(caplog: pytest.LogCaptureFixture) -> None:

@@ -177,7 +177,7 @@ def test_calls_know_their_modules_functions_and_line() -> None:
         [["layers.0", "Inner"]],
         [],
     ]
-    assert calls[0]["functions"] == ["relu"]
+    assert calls[0]["user_calls"] == [["relu", "relu"]]
     assert calls[0]["line"].startswith("test_capture_translate.py:")
 
 

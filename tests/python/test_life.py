@@ -28,6 +28,22 @@ def right(fast: nn.Module, model: nn.Module, x: Tensor) -> bool:
     return difference([fast(x)], [model(x)]) <= 1e-5
 
 
+def test_plan_and_stats_are_those_of_the_graph_that_ran_last() -> None:
+    fast = compiled(lambda x: x * 2 + 1)
+    fast(rows(4))
+    first = fast.stats["arena_bytes"], fast.plan()
+    fast(rows(4).double())
+    assert len(fast._graphs) == 2
+    fast(rows(4))
+    assert (fast.stats["arena_bytes"], fast.plan()) == first
+
+
+def test_a_row_may_meet_a_batch() -> None:
+    fast = compiled(lambda x, y: x * y)
+    for one, many in ((1, 6), (6, 6), (1, 3), (1, 1)):
+        assert torch.equal(fast(rows(one), rows(many)), rows(one) * rows(many))
+
+
 def test_two_models_do_not_meet() -> None:
     models = [Chain(2), Chain(5)]
     fast = [compiled(model) for model in models]

@@ -90,6 +90,28 @@ def test_a_replacement_that_returns_something_else_is_refused(how: str) -> None:
     assert "replacement" in str(refused.value)
 
 
+WRONG = {
+    "one broadcastable row": r"result 0 is f32\[1, 8\], not f32\[batch, 8\]",
+    "a row too few": r"result 0 is f32\[batch - 1, 8\], not f32\[batch, 8\]",
+    "a row too many": r"result 0 is f32\[batch \+ 1, 8\], not f32\[batch, 8\]",
+    "transposed": r"result 0 is f32\[8, batch\], not f32\[batch, 8\]",
+    "float64": r"result 0 is f64\[batch, 8\], not f32\[batch, 8\]",
+    "two tensors": "it returns 2 tensors, not 1",
+    "None": r"result 0 is a NoneType, not f32\[batch, 8\]",
+}
+
+
+@pytest.mark.parametrize("mbs", [1, 2])
+@pytest.mark.parametrize("how", WRONG)
+def test_a_traced_replacement_that_returns_something_else_is_refused(how: str, mbs: int) -> None:
+    def replacement(x: Tensor, weight: Tensor, bias: Tensor) -> Any:  # noqa: ANN401
+        return BAD[how](torch.nn.functional.linear(x, weight, bias))
+
+    with pytest.raises(Error, match=WRONG[how]) as refused:
+        compiled(Chain(1), replaced(replacement, mbs=mbs))(rows(6))
+    assert {finding.rule for finding in refused.value.findings} == {"S7"}
+
+
 def test_a_replacement_that_raises_says_what_and_where_and_the_next_run_works() -> None:
     fails = [True]
 

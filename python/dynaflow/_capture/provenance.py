@@ -17,14 +17,14 @@ class Provenance(NamedTuple):
     """What a Capture says about the origin of one call."""
 
     modules: list[list[str]]
-    functions: list[str]
+    user_calls: list[list[str]]
     marks: list[dict[str, object]]
     line: str
 
 
 def provenance(node: fx.Node) -> Provenance:
     """The origin of `node`, from the metadata that Dynamo and AOTAutograd left on it."""
-    return Provenance(_modules(node), _functions(node), _marks(node), _line(node))
+    return Provenance(_modules(node), _user_calls(node), _marks(node), _line(node))
 
 
 def module_path(path: str) -> str:
@@ -53,9 +53,10 @@ def _modules(node: fx.Node) -> list[list[str]]:
     return [[path, kind] for path, kind in pairs if path]
 
 
-def _functions(node: fx.Node) -> list[str]:
+def _user_calls(node: fx.Node) -> list[list[str]]:
+    """The functions that the user's code called, each with a name of that very call."""
     stack = node.meta.get("source_fn_stack") or node.meta.get("fwd_source_fn_stack") or []
-    return [_name(function) for _, function in stack]
+    return [[_name(function), call] for call, function in stack]
 
 
 def _marks(node: fx.Node) -> list[dict[str, object]]:

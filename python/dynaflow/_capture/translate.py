@@ -261,7 +261,7 @@ def _append_call(
     schema = op._schema
     returns = results if isinstance(results, list) and len(schema.returns) > 1 else [results]
     outputs = [list(_flat([value])) for value in returns] if schema.returns else []
-    modules, functions, marks, line = provenance(node)
+    modules, user_calls, marks, line = provenance(node)
     call: Document = {
         "op": schema.name,
         "overload": schema.overload_name,
@@ -272,7 +272,7 @@ def _append_call(
         "updates": [],
         "tags": _tags(op),
         "modules": modules,
-        "functions": functions,
+        "user_calls": user_calls,
         "marks": marks,
         "line": line,
     }

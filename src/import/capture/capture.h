@@ -97,6 +97,14 @@ struct Module {
   friend bool operator==(const Module&, const Module&) = default;
 };
 
+/// A call of a function that the user's code made and this call came from, outermost first.
+struct UserCall {
+  std::string function;  ///< "scaled_dot_product_attention"
+  std::string id;        ///< the same for all that came from one call; empty: not known
+
+  friend bool operator==(const UserCall&, const UserCall&) = default;
+};
+
 struct Mark {
   std::string name;
   std::vector<std::string> tags;
@@ -130,7 +138,7 @@ struct Call {
   std::vector<Update> updates = {};
   std::vector<std::string> tags = {};  ///< the framework's own: "nondeterministic_seeded"
   std::vector<Module> modules = {};
-  std::vector<std::string> functions = {};  ///< the user-level functions it came from
+  std::vector<UserCall> user_calls = {};
   std::vector<Mark> marks = {};
   std::string line = {};  ///< where in the model
 

@@ -159,9 +159,11 @@ class Reader {
       call.updates.push_back({tensor_id(update.at(0)), update.at(1).get<std::uint32_t>()});
     }
     call.tags = strings(item, "tags");
-    call.functions = strings(item, "functions");
     for (const Json& module : optional(item, "modules")) {
       call.modules.push_back({module.at(0).get<std::string>(), module.at(1).get<std::string>()});
+    }
+    for (const Json& user : optional(item, "user_calls")) {
+      call.user_calls.push_back({user.at(0).get<std::string>(), user.at(1).get<std::string>()});
     }
     for (const Json& mark : optional(item, "marks")) {
       call.marks.push_back({mark.at("name").get<std::string>(), strings(mark, "tags")});
@@ -392,7 +394,10 @@ class Writer {
     json["tags"] = item.tags;
     json["modules"] = Json::array();
     for (const Module& module : item.modules) json["modules"].push_back({module.path, module.type});
-    json["functions"] = item.functions;
+    json["user_calls"] = Json::array();
+    for (const UserCall& user : item.user_calls) {
+      json["user_calls"].push_back({user.function, user.id});
+    }
     json["marks"] = Json::array();
     for (const Mark& mark : item.marks) {
       json["marks"].push_back(Json{{"name", mark.name}, {"tags", mark.tags}});

@@ -14,6 +14,7 @@ namespace {
 using capture::Call;
 using capture::Capture;
 using capture::Module;
+using capture::UserCall;
 
 /// "aten::mm" -> "mm".
 std::string_view short_name(std::string_view op) {
@@ -32,11 +33,16 @@ bool matches_module(const std::string& pattern, const Module& module) {
   return matches(pattern, module.type) || matches(pattern, module.path);
 }
 
-bool matches_function(const std::string& pattern, const Call& call) {
-  const auto is_from = [&](const std::string& function) { return matches(pattern, function); };
+bool matches_op(const std::string& pattern, const Call& call) {
   return matches(pattern, call.op) || matches(pattern, short_name(call.op)) ||
-         matches(pattern, call.name()) || matches(pattern, printed_name(call)) ||
-         std::ranges::any_of(call.functions, is_from);
+         matches(pattern, call.name()) || matches(pattern, printed_name(call));
+}
+
+/// The user's call of a function of that name which this call came from; null without.
+const UserCall* user_call(const std::string& pattern, const Call& call) {
+  const auto found = std::ranges::find_if(
+      call.user_calls, [&](const UserCall& user) { return matches(pattern, user.function); });
+  return found == call.user_calls.end() ? nullptr : &*found;
 }
 
 /// The path of the innermost module, for names.
@@ -139,34 +145,56 @@ class Labeller {
   }
 
   bool apply_function(const Rule& rule) {
-    bool found = false;
+    std::set<std::size_t> taken;
     for (std::size_t i = 0; i < capture_.calls.size(); ++i) {
-      const std::vector<std::size_t> run = run_from(i, rule.patterns);
-      if (run.empty()) continue;
-      const Call& first = capture_.calls[i];
-      for (const std::size_t call : run) {
-        set(call, "call:" + std::to_string(i), joined(innermost(first), short_name(first.op)),
-            rule.tags);
+      if (taken.contains(i)) continue;
+      const Match run = run_from(i, rule.patterns);
+      const std::string name = joined(innermost(capture_.calls[i]), run.name);
+      for (const std::size_t call : run.calls) {
+        set(call, "call:" + std::to_string(i), name, rule.tags);
       }
-      found = true;
-      i = run.back();
+      taken.insert(run.calls.begin(), run.calls.end());
     }
-    return found;
+    return !taken.empty();
   }
+
+  struct Match {
+    std::string name;
+    std::vector<std::size_t> calls;  ///< none: no match
+  };
 
   /// The calls from `start` on that match the patterns one after the other; views between them
   /// that no pattern speaks of cost nothing, and are passed over.
-  [[nodiscard]] std::vector<std::size_t> run_from(std::size_t start,
-                                                  const std::vector<std::string>& patterns) const {
-    std::vector<std::size_t> run;
-    for (std::size_t i = start; i < capture_.calls.size() && run.size() < patterns.size(); ++i) {
-      if (matches_function(patterns[run.size()], capture_.calls[i])) {
-        run.push_back(i);
-      } else if (run.empty() || !is_view(capture_.calls[i])) {
-        return {};
+  [[nodiscard]] Match run_from(std::size_t start, const std::vector<std::string>& patterns) const {
+    Match run;
+    std::size_t next = start;
+    for (const std::string& pattern : patterns) {
+      Match one = match_at(next, pattern);
+      while (one.calls.empty()) {
+        const bool passable = next < capture_.calls.size() && is_view(capture_.calls[next]);
+        if (run.calls.empty() || !passable) return {};
+        one = match_at(++next, pattern);
       }
+      if (run.calls.empty()) run.name = one.name;
+      run.calls.insert(run.calls.end(), one.calls.begin(), one.calls.end());
+      next = one.calls.back() + 1;
     }
-    return run.size() == patterns.size() ? run : std::vector<std::size_t>();
+    return run;
+  }
+
+  /// The call itself, or all that came from the same call of a function.
+  [[nodiscard]] Match match_at(std::size_t at, const std::string& pattern) const {
+    if (at >= capture_.calls.size()) return {};
+    const Call& call = capture_.calls[at];
+    const UserCall* user = user_call(pattern, call);
+    if (user == nullptr && !matches_op(pattern, call)) return {};
+    if (user == nullptr || user->id.empty()) return {std::string(short_name(call.op)), {at}};
+    Match all{user->function, {}};
+    for (std::size_t i = at; i < capture_.calls.size(); ++i) {
+      const auto& from = capture_.calls[i].user_calls;
+      if (std::ranges::find(from, *user) != from.end()) all.calls.push_back(i);
+    }
+    return all;
   }
 
   bool apply_mark(const Rule& rule) {

@@ -28,7 +28,7 @@ Extent elements_of(const Tensor& tensor) {
 
 /// Whether two calls came from one call of the user's.
 bool are_one(const Call& a, const Call& b) {
-  return a.modules == b.modules && a.functions == b.functions && a.line == b.line;
+  return a.modules == b.modules && a.user_calls == b.user_calls && a.line == b.line;
 }
 
 class Shown {

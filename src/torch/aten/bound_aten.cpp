@@ -8,6 +8,7 @@
 #include <c10/util/Exception.h>
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
 
 #include "import/cut/views.h"
@@ -244,6 +245,9 @@ void BoundAten::run(const KernelArgs& args) {
   if (skips_) return;
   const CallersProfiler profiler(args.context);
   const KernelsOnly kernels;
+  // torch sets a mode in Python for the first call of what it compiled: kernels need none of it.
+  std::optional<c10::impl::ExcludeDispatchKeyGuard> no_python;
+  if (python_calls_ == 0) no_python.emplace(c10::python_ks);
   const LaneTeam team(args.cores);
   const CurrentStep step_now(args);
   RECORD_FUNCTION(std::string(args.name), std::vector<c10::IValue>());

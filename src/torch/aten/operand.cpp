@@ -34,7 +34,8 @@ std::string message_of(const std::exception& failure) {
   if (const auto* error = dynamic_cast<const c10::Error*>(&failure)) {
     return error->what_without_backtrace();
   }
-  return failure.what();
+  const std::string said = failure.what();
+  return said.empty() ? "failed in Python; its exception is the cause of this one" : said;
 }
 
 }  // namespace dynaflow::aten

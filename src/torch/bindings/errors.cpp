@@ -46,9 +46,13 @@ void add_errors(py::module_& module) {
     try {
       if (thrown) std::rethrow_exception(std::move(thrown));
     } catch (const Refused& refused) {
+      // An operator that failed in Python may have left its exception in this thread.
+      py::object cause = py::none();
+      if (PyErr_Occurred() != nullptr) cause = py::error_already_set().value();
       const py::object& type = error_type.get_stored();
       py::object error = type(refused.text);
       error.attr("findings") = refused.error.findings;
+      error.attr("__cause__") = cause;
       PyErr_SetObject(type.ptr(), error.ptr());
     }
   });

@@ -9,14 +9,12 @@ namespace py = pybind11;
 namespace dynaflow::bindings {
 
 py::object RunContext::of(std::int64_t first, std::int64_t count) {
-  const auto [at, fresh] = made_.try_emplace({first, count});
-  if (fresh) {
-    at->second =
-        hook_.is_none()
-            ? py::none()
-            : hook_(batch_, py::module_::import("builtins").attr("range")(first, first + count));
-  }
-  return at->second;
+  if (hook_.is_none()) return py::none();
+  if (const auto at = made_.find({first, count}); at != made_.end()) return at->second;
+  // While the hook runs, another step of the same rows may ask too: the first answer counts.
+  const py::object rows = py::module_::import("builtins").attr("range")(first, first + count);
+  py::object made = hook_(batch_, rows);
+  return made_.try_emplace({first, count}, std::move(made)).first->second;
 }
 
 void add_microbatch(py::module_& module) {

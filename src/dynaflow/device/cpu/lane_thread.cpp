@@ -21,9 +21,12 @@ class alignas(64) LaneThread::Mailbox {
     if (word_.exchange(order, std::memory_order_acq_rel) == kAsleep) futex_wake(word_);
   }
 
-  [[nodiscard]] Order take(int pauses) {
-    const bool spun = spin_until(pauses, [&] { return current() != kNone; });
-    if (!spun) sleep_until_posted();
+  [[nodiscard]] bool posted_within(int pauses) const {
+    return spin_until(pauses, [&] { return current() != kNone; });
+  }
+
+  [[nodiscard]] Order take() {
+    if (current() == kNone) sleep_until_posted();
     return static_cast<Order>(word_.exchange(kNone, std::memory_order_acq_rel));
   }
 
@@ -43,10 +46,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Orders that follow each other closely find the lane awake: to wake it costs the caller 10 to
-/// 25 µs, and another 30 to 60 µs pass before the lane runs.
+/// Orders that follow each other this closely find the lane awake: to wake it costs the caller 10
+/// to 25 µs, and another 30 to 60 µs pass before the lane runs.
 constexpr std::chrono::microseconds kSoon{400};
-constexpr int kSpinsLonger = 5;
 
 /// Moves the calling thread to `cores`, unless it is where `pinned` says already.
 void pin_if_changed(const std::vector<int>& cores, std::vector<int>& pinned) {
@@ -77,16 +79,24 @@ void LaneThread::wake() { mailbox_->post(Mailbox::kRun); }
 void LaneThread::serve(Mailbox& mailbox, ActiveLaunch& launch, std::uint32_t lane) {
   std::vector<int> pinned;
   int pauses = kSpinPauses;
-  Clock::time_point idle_since = Clock::now();
-  while (mailbox.take(pauses) == Mailbox::kRun) {
-    const bool soon = Clock::now() - idle_since < kSoon;
+  Clock::time_point idle = Clock::now();
+  Clock::time_point awake_until = idle;
+  const auto next_order = [&] {
+    while (!mailbox.posted_within(pauses) && Clock::now() < awake_until) {
+    }
+    return mailbox.take();
+  };
+  while (next_order() == Mailbox::kRun) {
+    const bool soon = Clock::now() - idle < kSoon;
     std::shared_ptr<Launch> work = launch.work();
     pin_if_changed(work->lanes[lane].cores, pinned);
-    pauses = launch.pauses() * (soon ? kSpinsLonger : 1);
+    pauses = launch.pauses();
     launch.run_lane(*work, lane);
     work.reset();
+    const bool alone_here = pauses == kSpinPauses;
     launch.leave_worker(lane);
-    idle_since = Clock::now();
+    idle = Clock::now();
+    awake_until = soon && alone_here ? idle + kSoon : idle;
   }
 }
 
