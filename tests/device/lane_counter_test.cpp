@@ -141,7 +141,7 @@ void ping_pong(int pauses, std::uint32_t rounds) {
   other.join();
 }
 
-TEST(LaneCounter, HandsOverTwentyThousandTimesSpinning) { ping_pong(kSpinPauses, 20'000); }
+TEST(LaneCounter, HandsOverTwentyThousandTimesSpinning) { ping_pong(spin_pauses(), 20'000); }
 
 TEST(LaneCounter, HandsOverTwentyThousandTimesSleeping) { ping_pong(kSleepAtOnce, 20'000); }
 

@@ -8,7 +8,6 @@
 
 #include "dynaflow/base/check.h"
 #include "dynaflow/device/cpu/findings.h"
-#include "dynaflow/device/cpu/spin.h"
 #include "dynaflow/device/cpu/step_scope.h"
 
 namespace dynaflow {
@@ -58,7 +57,7 @@ void ActiveLaunch::begin(const std::shared_ptr<Launch>& work, const WatchOptions
 }
 
 int ActiveLaunch::pauses_for(std::uint32_t threads) const {
-  return threads > cores_ ? kCrowdedSpinPauses : kSpinPauses;
+  return threads > cores_ ? kCrowdedSpinPauses : spin_pauses();
 }
 
 void ActiveLaunch::make_room(std::size_t lanes) {

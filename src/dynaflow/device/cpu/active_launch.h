@@ -14,6 +14,7 @@
 #include "dynaflow/base/result.h"
 #include "dynaflow/device/cpu/lane_counter.h"
 #include "dynaflow/device/cpu/running_lanes.h"
+#include "dynaflow/device/cpu/spin.h"
 #include "dynaflow/device/cpu/wait_for_graph.h"
 #include "dynaflow/device/device.h"
 
@@ -54,6 +55,8 @@ class ActiveLaunch {
   [[nodiscard]] std::shared_ptr<Launch> work() const { return work_; }
   /// How often to look again before a sleep.
   [[nodiscard]] int pauses() const { return pauses_; }
+  /// More lanes than cores.
+  [[nodiscard]] bool is_crowded() const { return pauses_ == kCrowdedSpinPauses; }
   /// Runs the lane's steps up to the end or the first error. Never throws.
   void run_lane(Launch& work, std::uint32_t lane);
   void leave_caller(std::uint32_t lane) { set_state(lane, LaneState::kQuiet); }

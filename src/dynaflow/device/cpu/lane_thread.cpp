@@ -78,7 +78,7 @@ void LaneThread::wake() { mailbox_->post(Mailbox::kRun); }
 
 void LaneThread::serve(Mailbox& mailbox, ActiveLaunch& launch, std::uint32_t lane) {
   std::vector<int> pinned;
-  int pauses = kSpinPauses;
+  int pauses = spin_pauses();
   Clock::time_point idle = Clock::now();
   Clock::time_point awake_until = idle;
   const auto next_order = [&] {
@@ -93,10 +93,10 @@ void LaneThread::serve(Mailbox& mailbox, ActiveLaunch& launch, std::uint32_t lan
     pauses = launch.pauses();
     launch.run_lane(*work, lane);
     work.reset();
-    const bool alone_here = pauses == kSpinPauses;
+    const bool stays = soon && !launch.is_crowded();
     launch.leave_worker(lane);
     idle = Clock::now();
-    awake_until = soon && alone_here ? idle + kSoon : idle;
+    awake_until = stays ? idle + kSoon : idle;
   }
 }
 

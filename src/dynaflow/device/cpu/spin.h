@@ -2,12 +2,16 @@
 
 #include <sched.h>
 
+#include <chrono>
+
 namespace dynaflow {
 
-/// How often a waiting thread looks again before it sleeps in the kernel. 2,000 pauses are 25 to
-/// 100 µs on current cores: longer than the hand-offs of a busy pipeline, where a sleep and its
-/// wake (5 to 50 µs) would be the larger part, and short enough not to heat a core for nothing.
-inline constexpr int kSpinPauses = 2'000;
+/// How long a waiting thread looks again before it sleeps in the kernel: about as long as a sleep
+/// costs, which is 10 to 25 µs of whoever wakes it, and 30 to 60 µs more until it runs.
+inline constexpr std::chrono::microseconds kSpin{100};
+
+/// How many pauses take as long as that; one takes 10 to 60 ns, and is measured here once.
+[[nodiscard]] int spin_pauses();
 
 /// The same with more lanes than cores: the lane waited for may need this very core.
 inline constexpr int kCrowdedSpinPauses = 20;
