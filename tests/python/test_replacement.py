@@ -82,6 +82,15 @@ def test_a_closure_sees_its_weights_change() -> None:
     assert fast.stats["python_calls"] == 0
 
 
+def test_a_closure_whose_weights_move_is_refused() -> None:
+    own = nn.Linear(8, 8)
+    fast = compiled(Chain(1), all_replaced(lambda x, weight, bias: own(x)))
+    assert difference([fast(rows(4))], [own(rows(4))]) <= 1e-5
+    own.weight.data = torch.eye(8)
+    with pytest.raises(Error, match=r"closes over has other memory .* change it in place"):
+        fast(rows(4))
+
+
 def test_writes_in_place_stay_inside() -> None:
     def halved_relu(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         y = functional.linear(x, weight, bias)

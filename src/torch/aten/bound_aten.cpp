@@ -79,19 +79,24 @@ void BoundAten::make_operands(const BindArgs& args) {
   storages_.push_back(make_storage(scratch_.bytes));
   addresses_.assign(storages_.size(), nullptr);
   for (std::uint32_t slot = 0; slot < tensors_.size(); ++slot) {
-    if (body_.slots()[slot].place == Place::kGiven) tensors_[slot] = body_.given(slot);
+    if (body_.slots()[slot].place == Place::kGiven) take_given(slot);
     if (body_.slots()[slot].place != Place::kOperand) continue;
     const std::uint32_t operand = body_.slots()[slot].operand;
     const bool written = operand >= args.reads;
     if (scratch_.offsets[slot] >= 0) {
       make_copy(slot, args.views[operand], written);
     } else {
-      make_operand(slot, args.views[operand], written);
+      make_operand(slot, args.views[operand]);
     }
   }
 }
 
-void BoundAten::make_operand(std::uint32_t slot, const View& view, bool /*written*/) {
+void BoundAten::take_given(std::uint32_t slot) {
+  tensors_[slot] = body_.given(slot);
+  given_.push_back({tensors_[slot], tensors_[slot].storage()});
+}
+
+void BoundAten::make_operand(std::uint32_t slot, const View& view) {
   const AtenBody::Slot& of = body_.slots()[slot];
   tensors_[slot] =
       make_tensor(storages_[of.operand], view.dtype, evaluate(captured(slot).sizes, symbols_),
@@ -241,6 +246,15 @@ void BoundAten::point_operands(const KernelArgs& args) {
   }
 }
 
+void BoundAten::check_given() const {
+  for (const Given& given : given_) {
+    if (given.tensor.storage().is_alias_of(given.storage)) continue;
+    throw std::runtime_error(
+        "a tensor that the replacement closes over has other memory than when it was traced: "
+        "change it in place, or compile again");
+  }
+}
+
 void BoundAten::run(const KernelArgs& args) {
   if (skips_) return;
   const CallersProfiler profiler(args.context);
@@ -252,6 +266,7 @@ void BoundAten::run(const KernelArgs& args) {
   const CurrentStep step_now(args);
   RECORD_FUNCTION(std::string(args.name), std::vector<c10::IValue>());
   point_operands(args);
+  check_given();
   for (const Copy& copy : copies_) {
     if (copy.read) copy.dense.copy_(copy.strided);
   }

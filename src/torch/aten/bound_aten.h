@@ -43,8 +43,15 @@ class BoundAten final : public BoundBody {
     bool written = false;
   };
 
+  /// A tensor that the body has from elsewhere than its operands, and where it was when bound.
+  struct Given {
+    at::Tensor tensor;
+    c10::Storage storage;
+  };
+
   void make_operands(const BindArgs& args);
-  void make_operand(std::uint32_t slot, const View& view, bool written);
+  void take_given(std::uint32_t slot);
+  void make_operand(std::uint32_t slot, const View& view);
   void make_copy(std::uint32_t slot, const View& view, bool written);
   void make_scratch_tensors();
   void add(const AtenBody::Instruction& instruction);
@@ -57,6 +64,7 @@ class BoundAten final : public BoundBody {
   [[nodiscard]] const capture::Tensor& captured(std::uint32_t slot) const;
   [[nodiscard]] Scope scope() const;
   void point_operands(const KernelArgs& args);
+  void check_given() const;
   void run_step(const Step& step);
   void keep_results(const Step& step);
   void keep(std::uint32_t slot, at::Tensor result);
@@ -68,6 +76,7 @@ class BoundAten final : public BoundBody {
   std::vector<c10::Storage> storages_;  ///< per operand, then the scratch memory
   std::vector<std::byte*> addresses_;   ///< where they point to
   std::vector<at::Tensor> tensors_;     ///< per slot
+  std::vector<Given> given_;
   std::vector<Copy> copies_;
   std::vector<Step> steps_;
   torch::jit::Stack stack_;

@@ -7,6 +7,7 @@
 
 // torch's libraries hold MKL, where they were built with it, without its headers. It keeps a number
 // of its own per thread and does not ask OpenMP for one.
+// NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" [[gnu::weak]] int MKL_Set_Num_Threads_Local(int threads);
 
 namespace dynaflow::aten {
