@@ -21,6 +21,7 @@ endif
 CPP_FOLDERS := $(wildcard src tests examples bench fuzz)
 CPP_FILES = $(shell find $(CPP_FOLDERS) -name '*.h' -o -name '*.cpp')
 PYTHON_FOLDERS := python scripts cmake bench tests/project tests/python tests/models
+RUFF_FOLDERS := $(PYTHON_FOLDERS) examples/python
 CPP_BENCHES := $(patsubst bench/%.cpp,bench-%,$(wildcard bench/*.cpp))
 PYTHON_BENCHES := $(patsubst bench/%.py,bench-%,$(wildcard bench/*.py))
 VENV := .venv/.installed
@@ -70,8 +71,8 @@ models: build-torch ## hold every model against itself and its rows against DTen
 .PHONY: format
 format: setup ## format C++ and Python in place
 	clang-format-19 -i $(CPP_FILES)
-	.venv/bin/ruff format $(PYTHON_FOLDERS)
-	.venv/bin/ruff check --fix $(PYTHON_FOLDERS)
+	.venv/bin/ruff format $(RUFF_FOLDERS)
+	.venv/bin/ruff check --fix $(RUFF_FOLDERS)
 
 .PHONY: lint
 lint: format-check lint-python lint-cpp ## check format, Python and C++ without tests
@@ -108,11 +109,11 @@ $(BENCH_VENV): requirements-bench.txt $(VENV)
 .PHONY: format-check
 format-check: setup
 	@clang-format-19 --dry-run -Werror $(CPP_FILES)
-	.venv/bin/ruff format --check $(PYTHON_FOLDERS)
+	.venv/bin/ruff format --check $(RUFF_FOLDERS)
 
 .PHONY: lint-python
 lint-python: setup
-	.venv/bin/ruff check $(PYTHON_FOLDERS)
+	.venv/bin/ruff check $(RUFF_FOLDERS)
 	.venv/bin/mypy $(PYTHON_FOLDERS)
 
 .PHONY: lint-cpp

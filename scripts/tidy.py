@@ -5,6 +5,7 @@ A file that came out clean leaves a stamp in build/tidy, named by a hash of all 
 outcome: the tool, its settings, the compile command, the file and the project headers it includes.
 """
 
+import functools
 import hashlib
 import json
 import os
@@ -19,7 +20,7 @@ SOURCE = ROOT / "src"
 # The preset that builds a part of src; the first that fits.
 DATABASES = {SOURCE / "torch": ROOT / "build/torch", SOURCE: ROOT / "build/dev"}
 STAMPS = ROOT / "build/tidy"
-TOOL = "clang-tidy-19"
+TOOL = ROOT / ".venv/bin/clang-tidy"  # newer than Debian's, and three times as fast
 CLANG_IGNORES = ["unknown-warning-option", "deprecated-declarations"]
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
@@ -61,19 +62,28 @@ def stamp(file: Path, command: str, version: str) -> Path:
     return STAMPS / f"{file.stem}-{digest[:32]}"
 
 
+@functools.cache
+def gcc_headers() -> str:
+    """Where g++ keeps headers of its own."""
+    command = ["g++", "-print-file-name=include"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
 def lint(file: Path) -> str:
     """What clang-tidy has to say about the file; empty when it is clean."""
-    command = [TOOL, "--quiet", "-p", str(database(file)), str(file)]
+    command = [str(TOOL), "--quiet", "-p", str(database(file)), str(file)]
     # The database is g++'s: cmake/warnings.cmake says what clang must not warn about.
     command += [f"--extra-arg=-Wno-{name}" for name in CLANG_IGNORES]
+    command += [f"--extra-arg=-idirafter{gcc_headers()}"]  # omp.h
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     if done.returncode == 0:
         return ""
-    return done.stdout.strip() or done.stderr.strip() or f"{TOOL} failed on {file}"
+    return done.stdout.strip() or done.stderr.strip() or f"clang-tidy failed on {file}"
 
 
 def main() -> int:
-    version = subprocess.run([TOOL, "--version"], capture_output=True, text=True, check=True).stdout
+    asked = subprocess.run([str(TOOL), "--version"], capture_output=True, text=True, check=True)
+    version = asked.stdout
     commands = compile_commands()
     files = sorted(SOURCE.rglob("*.cpp"))
     if unknown := [str(file) for file in files if file not in commands]:

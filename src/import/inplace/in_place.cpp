@@ -136,7 +136,7 @@ class Rewriter {
     Call& call = capture_.calls[c];
     ++undone_.updates;
     if (!call.updates.empty()) return;  // it writes already
-    call.op += "_";
+    call.op += '_';
     call.writes = {0};
     call.aliases = {{0, 0}};
   }

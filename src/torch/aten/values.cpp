@@ -130,9 +130,8 @@ std::vector<std::int64_t> evaluate(const std::vector<Extent>& extents,
 
 IValue to_ivalue(const Argument& argument, const TypePtr& type, const Scope& scope) {
   if (argument.is_none()) return {};
-  if (const auto* token = std::get_if<Token>(&argument.value)) {
-    if (token->what != Token::What::kComplex) return from_token(*token);
-  }
+  const auto* token = std::get_if<Token>(&argument.value);
+  if (token != nullptr && token->what != Token::What::kComplex) return from_token(*token);
   switch (type->kind()) {
     case TypeKind::OptionalType:
       return to_ivalue(argument, type->expectRef<c10::OptionalType>().getElementType(), scope);

@@ -106,7 +106,7 @@ Replacement Replacements::make(const ScheduleContext& ctx, const std::vector<Rea
   } else if (!traced.couples.empty() && !is_whole_batch(ctx, ops)) {
     replacement.fault = "it mixes rows of different micro-batches: " + traced.couples;
   }
-  replacement.body = traced.body ? traced.body : make_called(function, std::move(operands));
+  replacement.body = traced.body ? traced.body : make_called(function, operands);
   return replacement;
 }
 
