@@ -63,7 +63,7 @@ bench-%: packages-build packages-bench ## run one benchmark, bench/%.cpp or benc
 	build/release/bench/bench_$*
 
 .PHONY: models
-models: build-torch ## hold every model against itself and its rows against DTensor: an hour
+models: build-torch ## hold every model against itself and its rows against DTensor: ten minutes
 	for report in table confirm confirm_dtensor held_back_report; do \
 	  PYTHONPATH=build/torch/python .venv/bin/python tests/models/$$report.py; \
 	done
