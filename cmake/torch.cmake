@@ -35,8 +35,9 @@ target_link_libraries(dynaflow_libtorch INTERFACE
   $<IF:$<BOOL:${torch_openmp}>,${torch_openmp},OpenMP::OpenMP_CXX>)
 
 file(GLOB_RECURSE torch_sources CONFIGURE_DEPENDS
-  ${PROJECT_SOURCE_DIR}/src/torch/aten/*.cpp ${PROJECT_SOURCE_DIR}/src/torch/model/*.cpp)
-add_library(dynaflow_torch STATIC ${torch_sources})
+  ${PROJECT_SOURCE_DIR}/src/torch/aten/*.cpp ${PROJECT_SOURCE_DIR}/src/torch/collective/*.cpp
+  ${PROJECT_SOURCE_DIR}/src/torch/model/*.cpp)
+add_library(dynaflow_torch OBJECT ${torch_sources})
 target_link_libraries(dynaflow_torch
   PUBLIC dynaflow_import dynaflow_libtorch
   PRIVATE nlohmann_json::nlohmann_json dynaflow_warnings)

@@ -283,10 +283,25 @@ TEST(AnyRule, LeavesCollectivesAlone) {
   EXPECT_EQ(region_of(cut, s.reduced[0]), "layers.0.all_reduce");
 }
 
+TEST(ModuleRule, EndsWhereACollectiveBegins) {
+  const Networked s;
+  const Cut cut = s.cut({{Selects::kModule, {"Layer"}}});
+  EXPECT_THAT(region_names(cut), ElementsAre("layers.0", "layers.0.all_reduce", "layers.0#2",
+                                             "layers.1", "layers.1.all_reduce", "layers.1#2"));
+  EXPECT_EQ(fault_of(cut), "");
+}
+
+TEST(Wait, IsPartOfNoOp) {
+  const Networked s;
+  const Cut cut = s.cut({});
+  EXPECT_EQ(region_named(cut, "layers.0.all_reduce").writes.front(), s.reduced[0]);
+  EXPECT_THAT(region_names(cut), Not(Contains(HasSubstr("wait_tensor"))));
+}
+
 TEST(Collective, ThatARuleNamesHasItsTags) {
   const Networked s;
   const Cut cut = s.cut({{Selects::kFunction, {"all_reduce"}, {"mine"}}});
-  EXPECT_THAT(region_named(cut, "layers.0.all_reduce").tags, ElementsAre("mine"));
+  EXPECT_THAT(region_named(cut, "layers.0.all_reduce").tags, ElementsAre("mine", "network"));
   EXPECT_EQ(region_named(cut, "layers.0.all_reduce").group, "tp");
 }
 

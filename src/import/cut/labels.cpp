@@ -1,6 +1,7 @@
 #include "import/cut/labels.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <map>
 #include <numeric>
@@ -16,10 +17,14 @@ using capture::Capture;
 using capture::Module;
 using capture::UserCall;
 
-/// "aten::mm" -> "mm".
+constexpr std::string_view kNetwork = "network";
+
+/// "aten::mm" -> "mm"; what writes in place has the name of what it does: "all_reduce_" too.
 std::string_view short_name(std::string_view op) {
   const std::size_t at = op.rfind("::");
-  return at == std::string_view::npos ? op : op.substr(at + 2);
+  if (at != std::string_view::npos) op.remove_prefix(at + 2);
+  if (op.size() > 1 && op.ends_with('_') && !op.ends_with("__")) op.remove_suffix(1);
+  return op;
 }
 
 /// "aten.mm.default": the name as PyTorch prints it.
@@ -81,12 +86,15 @@ class Labeller {
     }
   }
 
+  /// Each alone, whatever it was labelled with: a module's op ends where its transfer begins.
   void apply_collectives() {
     for (std::size_t i = 0; i < capture_.calls.size(); ++i) {
       const Call& call = capture_.calls[i];
-      if (!is_collective(call) || !labels_.calls[i].key.empty()) continue;
-      set(i, "call:" + std::to_string(i), joined(innermost(call), short_name(call.op)),
-          {"network"});
+      if (!is_collective(call)) continue;
+      std::vector<std::string> tags = std::move(labels_.calls[i].tags);
+      if (std::ranges::find(tags, kNetwork) == tags.end()) tags.emplace_back(kNetwork);
+      set(i, "collective:" + std::to_string(i), joined(innermost(call), short_name(call.op)),
+          std::move(tags));
     }
   }
 
@@ -298,7 +306,11 @@ bool matches(std::string_view pattern, std::string_view text) {
 }
 
 bool is_collective(const Call& call) {
-  return call.op.starts_with("_c10d_functional::") || call.op.starts_with("c10d::");
+  constexpr std::array<std::string_view, 4> kLibraries{
+      "_c10d_functional::", "_c10d_functional_autograd::", "_dtensor::", "c10d::"};
+  return !is_view(call) && std::ranges::any_of(kLibraries, [&](std::string_view library) {
+    return call.op.starts_with(library);
+  });
 }
 
 Labels make_labels(const Capture& capture, const std::vector<Rule>& rules) {

@@ -12,6 +12,12 @@ using capture::CallId;
 using capture::Capture;
 using capture::TensorId;
 
+/// Calls that give back their first argument's memory, though their schema does not say so. A
+/// collective is complete when its op is, so to wait for it is nothing more than to look at it.
+bool shares_unsaid(const Call& call) {
+  return call.op == "aten::_unsafe_view" || call.op == "_c10d_functional::wait_tensor";
+}
+
 /// The tensor whose memory output `output` of the call is; invalid if it has its own.
 TensorId aliased(const Call& call, std::uint32_t output) {
   for (const Call::Update& update : call.updates) {
@@ -22,7 +28,7 @@ TensorId aliased(const Call& call, std::uint32_t output) {
       return call.arguments[alias.argument].tensor().value_or(TensorId{});
     }
   }
-  if (call.op == "aten::_unsafe_view") return call.arguments[0].tensor().value_or(TensorId{});
+  if (shares_unsaid(call)) return call.arguments[0].tensor().value_or(TensorId{});
   return {};
 }
 
@@ -30,7 +36,7 @@ TensorId aliased(const Call& call, std::uint32_t output) {
 
 bool is_view(const Call& call) {
   if (!call.writes.empty() || !call.updates.empty()) return false;
-  return !call.aliases.empty() || call.op == "aten::_unsafe_view";
+  return !call.aliases.empty() || shares_unsaid(call);
 }
 
 Views::Views(const Capture& capture) : producer(capture.tensors.size()) {

@@ -28,6 +28,32 @@ bool has_in_place_form(const Call& call) {
          std::ranges::find(kHasInPlaceForm, call.op) != kHasInPlaceForm.end();
 }
 
+/// Collectives whose result can take the place of their argument.
+bool has_in_place_collective(const Call& call) {
+  return call.op == "_c10d_functional::all_reduce" || call.op == "_c10d_functional::broadcast";
+}
+
+bool same_layout(const Capture& capture, TensorId a, TensorId b) {
+  const capture::Tensor& first = capture.tensor(a);
+  const capture::Tensor& second = capture.tensor(b);
+  return first.dtype == second.dtype && first.sizes == second.sizes &&
+         first.strides == second.strides;
+}
+
+/// copy(x, v) is v, seen under another name: the trace writes it where the model wrote to x.
+void forward_copies(rows::Rows& rows) {
+  for (Call& call : rows.capture.calls) {
+    if (call.op != "aten::copy") continue;
+    const auto target = call.arguments[0].tensor();
+    const auto source = call.arguments[1].tensor();
+    if (!target || !source || !same_layout(rows.capture, *target, *source)) continue;
+    if (rows.tensors[source->index] != rows.tensors[call.outputs.front().index]) continue;
+    call.op = "aten::alias";
+    call.arguments = {Argument{*source}};
+    call.aliases = {{0, 0}};
+  }
+}
+
 /// The tensors as the trace means them: an updated tensor is a new one.
 Capture without_updates(Capture capture) {
   for (Call& call : capture.calls) call.updates.clear();
@@ -45,8 +71,10 @@ class Rewriter {
   Undone rewrite() {
     find_uses();
     for (std::size_t c = 0; c < capture_.calls.size(); ++c) undo_copy_back(c);
+    for (std::size_t c = 0; c < capture_.calls.size(); ++c) reduce_in_place(c);
     clone_where_needed();
     drop_gone();
+    forget_versions();
     return undone_;
   }
 
@@ -133,12 +161,46 @@ class Rewriter {
   }
 
   void write_in_place(std::size_t c) {
-    Call& call = capture_.calls[c];
     ++undone_.updates;
-    if (!call.updates.empty()) return;  // it writes already
+    if (capture_.calls[c].updates.empty()) write_to_first(capture_.calls[c]);
+  }
+
+  static void write_to_first(Call& call) {
     call.op += '_';
     call.writes = {0};
     call.aliases = {{0, 0}};
+  }
+
+  /// A collective's argument that nobody reads again has room for the result.
+  void reduce_in_place(std::size_t c) {
+    Call& call = capture_.calls[c];
+    if (!has_in_place_collective(call)) return;
+    const TensorId argument = *call.arguments[0].tensor();
+    if (is_input(argument) || returned_[base(argument).index] != 0) return;
+    if (!is_all_of(argument, base(argument)) || !unread_after(argument, c, c)) return;
+    write_to_first(call);
+    ++undone_.collectives;
+  }
+
+  /// Whether `view` shows every element of `whole` once, in order.
+  [[nodiscard]] bool is_all_of(TensorId view, TensorId whole) const {
+    return is_dense(view) && is_dense(whole) && elements(view) == elements(whole);
+  }
+
+  [[nodiscard]] Extent elements(TensorId tensor) const {
+    Extent product = 1;
+    for (const Extent& size : capture_.tensor(tensor).sizes) product *= size;
+    return product;
+  }
+
+  [[nodiscard]] bool is_dense(TensorId id) const {
+    const capture::Tensor& tensor = capture_.tensor(id);
+    Extent expected = 1;
+    for (std::size_t d = tensor.sizes.size(); d-- > 0;) {
+      if (tensor.strides[d] != expected && tensor.sizes[d] != Extent(1)) return false;
+      expected *= tensor.sizes[d];
+    }
+    return true;
   }
 
   /// A call that writes to a tensor whose old content somebody still wants writes to a clone.
@@ -247,6 +309,36 @@ class Rewriter {
     rows_.calls = std::move(runs);
   }
 
+  /// What a call wrote to is the same tensor afterwards: whoever reads it later reads that.
+  void forget_versions() {
+    std::vector<TensorId> now(capture_.tensors.size());
+    for (std::uint32_t t = 0; t < now.size(); ++t) now[t] = {t};
+    for (Call& call : capture_.calls) {
+      for (Argument& argument : call.arguments) rename(argument, now);
+      if (call.writes.empty()) continue;
+      for (const Call::Alias& alias : call.aliases) {
+        const auto written = call.arguments[alias.argument].tensor();
+        if (written && call.outputs[alias.output].valid()) {
+          now[call.outputs[alias.output].index] = *written;
+        }
+      }
+      for (Call::Update& update : call.updates) {
+        update.tensor = now[update.tensor.index];
+        now[call.outputs[update.output].index] = update.tensor;
+      }
+    }
+    for (capture::Output& output : capture_.outputs) {
+      if (output.tensor.valid()) output.tensor = now[output.tensor.index];
+    }
+  }
+
+  static void rename(Argument& argument, const std::vector<TensorId>& now) {
+    if (auto* tensor = std::get_if<TensorId>(&argument.value)) *tensor = now[tensor->index];
+    if (auto* list = std::get_if<Argument::List>(&argument.value)) {
+      for (Argument& item : *list) rename(item, now);
+    }
+  }
+
   struct Added {
     Call call;
     rows::CallRows runs;
@@ -265,6 +357,9 @@ class Rewriter {
 
 }  // namespace
 
-Undone update_in_place(rows::Rows& rows) { return Rewriter(rows).rewrite(); }
+Undone update_in_place(rows::Rows& rows) {
+  forward_copies(rows);
+  return Rewriter(rows).rewrite();
+}
 
 }  // namespace dynaflow::inplace

@@ -241,6 +241,9 @@ constexpr std::array kOthers = std::to_array<Entry>({
     {"_c10d_functional::all_gather_into_tensor", all_gather, {.count = 1}},
     {"_c10d_functional::reduce_scatter_tensor", reduce_scatter, {.count = 2}},
     {"_c10d_functional::all_to_all_single", all_to_all},
+    {"_c10d_functional_autograd::all_gather_into_tensor", all_gather, {.count = 1}},
+    {"_c10d_functional_autograd::reduce_scatter_tensor", reduce_scatter, {.count = 2}},
+    {"_c10d_functional_autograd::all_to_all_single", all_to_all},
 
     // gradients
     {"aten::_softmax_backward_data", along, {.dim = 2}},

@@ -51,7 +51,8 @@ constexpr std::array kPointwise = {
     "aten::hardswish_backward", "aten::hardsigmoid_backward", "aten::softplus_backward",
     "aten::mish_backward", "aten::logit_backward", "aten::log_sigmoid_backward",
     // every rank adds the same rows of its own
-    "_c10d_functional::all_reduce", "_c10d_functional::wait_tensor", "_c10d_functional::broadcast"};
+    "_c10d_functional::all_reduce", "_c10d_functional::all_reduce_", "_c10d_functional::broadcast",
+    "_c10d_functional::broadcast_", "_c10d_functional::wait_tensor"};
 
 }  // namespace
 

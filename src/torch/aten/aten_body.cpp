@@ -42,6 +42,7 @@ AtenBody::AtenBody(std::shared_ptr<const cut::Cut> cut, const cut::Region& regio
     : cut_(std::move(cut)),
       own_(std::move(own)),
       runs_(region.runs),
+      communicates_(!region.group.empty()),
       updates_(static_cast<std::uint32_t>(region.updates.size())),
       slot_of_(cut_->capture().tensors.size(), kNoSlot),
       written_(cut_->capture().tensors.size()) {
@@ -203,7 +204,7 @@ void AtenBody::find_strides() {
 }
 
 bool AtenBody::skips(const BindArgs& args) const {
-  return runs_ == RunsPer::kMicrobatch && args.rows.count == 0 && updates_ == 0;
+  return runs_ == RunsPer::kMicrobatch && args.rows.count == 0 && updates_ == 0 && !communicates_;
 }
 
 std::int64_t AtenBody::scratch_bytes(const BindArgs& args) const {

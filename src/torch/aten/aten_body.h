@@ -78,7 +78,7 @@ class AtenBody final : public Body {
   [[nodiscard]] std::vector<std::int64_t> symbols(const BindArgs& args) const;
   /// How many operands it updates in place; they come after those it reads.
   [[nodiscard]] std::uint32_t updates() const { return updates_; }
-  /// A region without rows computes nothing.
+  /// A region without rows computes nothing; other ranks wait for a collective all the same.
   [[nodiscard]] bool skips(const BindArgs& args) const;
 
  private:
@@ -96,6 +96,7 @@ class AtenBody final : public Body {
   std::shared_ptr<const cut::Cut> cut_;
   Own own_;
   RunsPer runs_ = RunsPer::kMicrobatch;
+  bool communicates_ = false;
   std::uint32_t updates_ = 0;
   std::uint32_t operands_ = 0;
   std::vector<Slot> slots_;

@@ -62,8 +62,19 @@ std::optional<OperatorHandle> find_out_form(const OperatorHandle& functional) {
   return std::nullopt;
 }
 
+/// Collectives have forms of ours that are complete when they return.
+std::string executable_name(const std::string& op) {
+  for (const std::string_view library : {"_c10d_functional::", "_c10d_functional_autograd::"}) {
+    if (op.starts_with(library) && op != "_c10d_functional::wait_tensor") {
+      return "dynaflow::" + op.substr(library.size());
+    }
+  }
+  return op;
+}
+
 OperatorHandle find(const capture::Call& call) {
-  const auto handle = c10::Dispatcher::singleton().findSchema({call.op, call.overload});
+  const auto handle =
+      c10::Dispatcher::singleton().findSchema({executable_name(call.op), call.overload});
   if (!handle) {
     throw std::invalid_argument("no operator " + call.name() + " in this process: import the " +
                                 "library that registers it first");
