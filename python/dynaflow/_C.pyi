@@ -162,6 +162,63 @@ class Branches(OpScheduler):
 
     def __init__(self, lanes: int = 2, parts: int = 1) -> None: ...
 
+class CommOverlap(OpScheduler):
+    """Micro-batches leapfrog over a compute and a network lane: while one micro-batch's transfer is
+    on the wire, the others compute.
+
+    How many there are is given, or decided for each batch from what the model costs.
+    """
+
+    @overload
+    def __init__(self, parts: int = 2) -> None: ...
+    @overload
+    def __init__(self, costs: MeasuredCosts, most_parts: int = 4) -> None: ...
+
+class CostPoint:
+    """What one batch of some rows costs, in nanoseconds."""
+
+    def __init__(
+        self,
+        *,
+        rows: int,
+        compute_ns: int,
+        network_ns: int,
+        network_cpu_ns: int,
+        whole_ns: int,
+    ) -> None: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def compute_ns(self) -> int:
+        """All steps that compute, one after the other."""
+    @property
+    def network_ns(self) -> int:
+        """All transfers, one after the other."""
+    @property
+    def network_cpu_ns(self) -> int:
+        """Of the transfers, what the processor is busy with."""
+    @property
+    def whole_ns(self) -> int:
+        """The whole batch, unsplit and unscheduled."""
+
+class MeasuredCosts:
+    """What a model costs on one machine, by rows: see `calibrate`."""
+
+    def __init__(self, *, machine: str, transfers: int, points: Sequence[CostPoint]) -> None: ...
+    @property
+    def machine(self) -> str: ...
+    @property
+    def transfers(self) -> int: ...
+    @property
+    def points(self) -> list[CostPoint]: ...
+    def at(self, rows: int) -> CostPoint: ...
+    def overlapped_ns(self, rows: int, parts: int) -> int: ...
+    def best_parts(self, rows: int, most: int = 4) -> int:
+        """How many micro-batches are fastest; 1 where no split pays."""
+    def to_json(self) -> str: ...
+    @staticmethod
+    def from_json(document: str) -> MeasuredCosts: ...
+
 class Timeline:
     """When each step of a traced run ran."""
 

@@ -11,11 +11,14 @@ check_torch()
 from dynaflow._C import (  # noqa: E402  (after the check: another torch cannot load it)
     Batch,
     Branches,
+    CommOverlap,
+    CostPoint,
     Error,
     Finding,
     IssuedStep,
     Lane,
     Leapfrog,
+    MeasuredCosts,
     Microbatch,
     ReadyOp,
     ScheduleContext,
@@ -25,6 +28,7 @@ from dynaflow._C import (  # noqa: E402  (after the check: another torch cannot 
 )
 from dynaflow.annotations import SplitFunc, SplitModule, mark  # noqa: E402
 from dynaflow.backend import register_where_not_installed  # noqa: E402
+from dynaflow.calibrate import calibrate  # noqa: E402
 from dynaflow.compiled import CompiledModule, compile  # noqa: E402, A004
 from dynaflow.request import batch, microbatch  # noqa: E402
 from dynaflow.scheduler import OpScheduler  # noqa: E402
@@ -34,12 +38,15 @@ register_where_not_installed()
 __all__ = [
     "Batch",
     "Branches",
+    "CommOverlap",
     "CompiledModule",
+    "CostPoint",
     "Error",
     "Finding",
     "IssuedStep",
     "Lane",
     "Leapfrog",
+    "MeasuredCosts",
     "Microbatch",
     "OpScheduler",
     "ReadyOp",
@@ -50,6 +57,7 @@ __all__ = [
     "SplitModule",
     "Timeline",
     "batch",
+    "calibrate",
     "compile",
     "mark",
     "microbatch",

@@ -6,4 +6,5 @@
 #include "dynaflow/graph/builder.h"
 #include "dynaflow/schedule/verify.h"
 #include "dynaflow/simulate/simulate.h"
+#include "dynaflow/strategies/comm_overlap.h"
 #include "dynaflow/strategies/strategies.h"

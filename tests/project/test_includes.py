@@ -24,7 +24,8 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "import/cut": {"import/rows"},
     "import/inplace": {"import/cut"},
     "torch/aten": {"dynaflow", "import/inplace"},
-    "torch/model": {"torch/aten"},
+    "torch/collective": {"torch/aten"},
+    "torch/model": {"torch/collective"},
     "torch/bindings": {"torch/model"},
 }
 

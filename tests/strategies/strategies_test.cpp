@@ -46,6 +46,24 @@ TEST(Leapfrog, PutsTransfersOnALaneOfTheirOwn) {
             "  network | reduce1.1 <attn1.1\n");
 }
 
+TEST(CommOverlap, ComputesOneMicrobatchUpToItsTransferAndThenTheNext) {
+  EXPECT_EQ(picture(two_layers(), CommOverlap(2)),
+            "plan  2 microbatches, 2 lanes, 12 steps, 8 waits\n"
+            "  compute | attn0.0   attn0.1              mlp0.0 <reduce0.0    attn1.0   mlp0.1 "
+            "<reduce0.1    attn1.1\n"
+            "  network |           reduce0.0 <attn0.0   reduce0.1 <attn0.1             reduce1.0 "
+            "<attn1.0\n"
+            "\n"
+            "  compute | mlp1.0 <reduce1.0    mlp1.1 <reduce1.1\n"
+            "  network | reduce1.1 <attn1.1\n");
+}
+
+TEST(CommOverlap, AsksForNoCoreForTheNetwork) {
+  const Model model = two_layers();
+  const CommOverlap strategy;
+  EXPECT_EQ(record(model.graph, strategy, Split{{4, 4}}).lanes.at(1).share, Share{.cores = 0});
+}
+
 TEST(Leapfrog, AsksForNoCoreForTheNetwork) {
   const Model model = two_layers();
   const Leapfrog strategy;

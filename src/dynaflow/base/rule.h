@@ -53,5 +53,8 @@ inline constexpr Rule kLaneLost{"R5", "lane-lost"};
 inline constexpr Rule kBadBinding{"R6", "bad-binding"};
 inline constexpr Rule kOutOfMemory{"R7", "out-of-memory"};
 inline constexpr Rule kBadCosts{"R8", "bad-costs"};
+inline constexpr Rule kRanksDisagree{"R9", "ranks-disagree"};
+inline constexpr Rule kTransferFailed{"R10", "transfer-failed"};
+inline constexpr Rule kGroupBroken{"R11", "group-broken"};
 
 }  // namespace dynaflow

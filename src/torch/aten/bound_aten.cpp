@@ -287,6 +287,9 @@ void BoundAten::run_step(const Step& step) {
     }
     step.handle->callBoxed(stack_);
     if (step.results == Step::Results::kKept) keep_results(step);
+  } catch (const Failure&) {
+    stack_.clear();
+    throw;
   } catch (const std::exception& failure) {
     stack_.clear();
     throw std::runtime_error(step.handle->schema().name() + ": " + message_of(failure));

@@ -4,13 +4,20 @@
 
 #include <optional>
 
+namespace dynaflow::collective {
+class RunAgreement;
+}  // namespace dynaflow::collective
+
 namespace dynaflow::aten {
 
-/// What the caller of a run has on its own thread that steps on other threads need: its profiler.
-/// In runs of a Model, RunOptions::context is one of these or null.
+/// What steps on other threads need of the run's caller: its profiler, and what it agrees upon
+/// with other ranks. In runs of a Model, RunOptions::context is one of these or null.
 class Caller {
  public:
   Caller();
+
+  /// Null where the model has no collectives.
+  collective::RunAgreement* agreement = nullptr;
 
  private:
   friend class CallersProfiler;

@@ -47,11 +47,10 @@ py::list run(Model& model, const py::list& arguments, std::vector<std::int64_t> 
   const model::BatchFacts about{std::move(requests), std::move(facts)};
   RunContext of_run(model.batch_of(items, about), context);
   RunOptions options;
-  options.context = static_cast<const aten::Caller*>(&of_run);
   if (trace) options.trace = RunOptions::Trace::kOn;
   auto outputs = [&] {
     const py::gil_scoped_release no_gil;
-    return model.run(items, about, options);
+    return model.run(items, about, options, of_run);
   }();
   py::list returned;
   for (Item& item : unwrap(std::move(outputs))) returned.append(to_python(std::move(item)));

@@ -3,7 +3,9 @@
 #include <ATen/ops/empty_like.h>
 #include <torch/library.h>
 
-#include "torch/collective/group.h"
+#include "torch/aten/caller.h"
+#include "torch/aten/current_step.h"
+#include "torch/collective/agreement.h"
 
 // The collectives of PyTorch's functional library with the same arguments, as a step needs them:
 // complete when they return, writing where the result belongs, and never looking for a transfer by
@@ -26,9 +28,15 @@ c10d::ReduceOp reduction(const std::string& name) {
   throw std::invalid_argument("no reduction is called " + name);
 }
 
+/// The group, once its ranks have agreed upon this run.
 Group group_of(const c10::IValue& name) {
-  if (name.isString()) return Group::named(name.toStringRef());
-  throw std::invalid_argument("a captured collective names its process group");
+  if (!name.isString()) throw std::invalid_argument("a captured collective names its group");
+  Group group = Group::named(name.toStringRef());
+  const KernelArgs* const step = aten::CurrentStep::get();
+  if (step == nullptr || step->context == nullptr) return group;
+  RunAgreement* const agreement = static_cast<const aten::Caller*>(step->context)->agreement;
+  if (agreement != nullptr) agreement->confirm(group);
+  return group;
 }
 
 /// Calls `transfer` with memory that has no gaps: the tensor's own, or a copy that goes back.

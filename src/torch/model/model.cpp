@@ -96,6 +96,7 @@ Model::Model(std::shared_ptr<const cut::Cut> cut, cut::CutGraph graph,
   find_bound(graph);
   find_results(graph);
   graph_ = std::make_shared<const Graph>(std::move(graph.graph));
+  agreements_ = std::make_unique<collective::Agreements>(*graph_);
 }
 
 CompiledGraph& Model::compiled() {
@@ -213,15 +214,36 @@ Result<Model::Tensors> Model::bind(const std::vector<Item>& items, const Batch& 
   return tensors;
 }
 
+Result<Stats> Model::launch(const std::shared_ptr<Program>& program, const Batch& batch,
+                            const Tensors& tensors, RunOptions options, aten::Caller& caller) {
+  options.context = &caller;
+  if (!agreements_->are_needed()) return program->run(tensors.bindings, options);
+  if (auto whole = agreements_->check_groups(); !whole) return Unexpected(whole.error());
+  const auto split = compiled().split(batch);
+  if (!split) return Unexpected(split.error());
+  const auto texts = agreements_->of(program, *split, batch.symbols);
+  collective::RunAgreement agreement(*texts);
+  caller.agreement = &agreement;
+  if (options.watch.stall_after.count() > 0) {
+    options.watch.stall_after = std::max(options.watch.stall_after, 2 * agreements_->timeout());
+  }
+  auto stats = program->run(tensors.bindings, options);
+  caller.agreement = nullptr;
+  if (!stats && !stats.error().broke(kRanksDisagree)) {
+    agreement.mark_broken("a run ended early: " + stats.error().first().message);
+  }
+  return stats;
+}
+
 Result<std::vector<Item>> Model::run(const std::vector<Item>& items, const BatchFacts& facts,
-                                     const RunOptions& options) {
+                                     const RunOptions& options, aten::Caller& caller) {
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
   const Batch batch = batch_of(items, facts);
   const auto program = compiled().program(batch);
   if (!program) return Unexpected(program.error());
   const auto tensors = bind(items, batch);
   if (!tensors) return Unexpected(tensors.error());
-  const auto stats = (*program)->run(tensors->bindings, options);
+  const auto stats = launch(*program, batch, *tensors, options, caller);
   if (!stats) return Unexpected(stats.error());
   const std::int64_t copied = finish_inputs(items, *tensors);
   {

@@ -13,6 +13,8 @@
 #include "import/cut/cut.h"
 #include "import/cut/views.h"
 #include "import/inplace/in_place.h"
+#include "torch/aten/caller.h"
+#include "torch/collective/agreement.h"
 
 namespace dynaflow::model {
 
@@ -45,9 +47,10 @@ class Model {
       const rows::Declarations& declarations = {});
 
   /// `items` are parallel to the capture's inputs without its constants.
+  /// `caller` becomes the run's context.
   [[nodiscard]] Result<std::vector<Item>> run(const std::vector<Item>& items,
-                                              const BatchFacts& facts = {},
-                                              const RunOptions& options = {});
+                                              const BatchFacts& facts, const RunOptions& options,
+                                              aten::Caller& caller);
 
   /// How the strategy splits such a batch.
   [[nodiscard]] Result<Split> split(const Batch& batch) { return compiled().split(batch); }
@@ -98,6 +101,10 @@ class Model {
     std::vector<at::Tensor> results;  ///< parallel to results_
     std::vector<Binding> bindings;
   };
+  /// Runs, and agrees with other ranks about it where there are any.
+  [[nodiscard]] Result<Stats> launch(const std::shared_ptr<Program>& program, const Batch& batch,
+                                     const Tensors& tensors, RunOptions options,
+                                     aten::Caller& caller);
   [[nodiscard]] Result<Tensors> bind(const std::vector<Item>& items, const Batch& batch) const;
   /// Inputs with gaps were copied: writes go back. Says how many bytes that was.
   [[nodiscard]] std::int64_t finish_inputs(const std::vector<Item>& items,
@@ -117,6 +124,7 @@ class Model {
   std::vector<std::int32_t> item_of_;    ///< per tensor: place in items, or -1
   inplace::Undone undone_;
   std::shared_ptr<const Graph> graph_;
+  std::unique_ptr<collective::Agreements> agreements_;
   mutable std::mutex mutex_;  ///< guards what follows
   std::shared_ptr<Device> device_;
   std::unique_ptr<CompiledGraph> compiled_;

@@ -122,9 +122,9 @@ void ActiveLaunch::run_lane(Launch& work, std::uint32_t lane) {
   try {
     run_steps(work, lane, stats);
   } catch (const std::exception& error) {
-    fail(work, lane, error.what());
+    fail(work, lane, error);
   } catch (...) {
-    fail(work, lane, "unknown exception");
+    fail(work, lane, std::runtime_error("unknown exception"));
   }
   lanes_[lane].stats = stats;
 }
@@ -166,8 +166,8 @@ void ActiveLaunch::leave_worker(std::uint32_t lane) {
   running_.leave();
 }
 
-void ActiveLaunch::fail(const Launch& work, std::uint32_t lane, std::string_view what) {
-  Diagnostic finding = body_failed(work, lane, completed(lane), what);
+void ActiveLaunch::fail(const Launch& work, std::uint32_t lane, const std::exception& failure) {
+  Diagnostic finding = body_failed(work, lane, completed(lane), failure);
   const std::lock_guard lock(mutex_);
   if (watch_ == nullptr || !findings_.empty()) return;
   findings_.push_back(std::move(finding));

@@ -109,7 +109,7 @@ class ActiveLaunch {
     return counters_[lane / CounterLine::kCounters].counters[lane % CounterLine::kCounters];
   }
   /// The first error ends the launch; later ones, and those of a lane left behind, are dropped.
-  void fail(const Launch& work, std::uint32_t lane, std::string_view what);
+  void fail(const Launch& work, std::uint32_t lane, const std::exception& failure);
 
   /// The steps of a lane that are complete, awaited or not.
   [[nodiscard]] std::uint32_t completed(std::uint32_t lane) const {

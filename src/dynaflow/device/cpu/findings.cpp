@@ -18,13 +18,15 @@ std::string place_of_stall(const Launch& work, std::span<const LaneSighting> lan
 }  // namespace
 
 Diagnostic body_failed(const Launch& work, std::uint32_t lane, std::uint32_t completed,
-                       std::string_view what) {
+                       const std::exception& failure) {
   const std::uint32_t step = work.lane_steps[lane][completed];
-  return {
-      kBodyFailed,
-      work.describe(step) + " failed on lane " + work.lanes[lane].name + ": " + std::string(what),
-      place_of(work, lane, completed),
-      "correct what this step's body is given or does; the next run starts afresh"};
+  const auto* known = dynamic_cast<const Failure*>(&failure);
+  return {known != nullptr ? known->rule() : kBodyFailed,
+          work.describe(step) + " failed on lane " + work.lanes[lane].name + ": " + failure.what(),
+          place_of(work, lane, completed),
+          known != nullptr
+              ? known->fix()
+              : "correct what this step's body is given or does; the next run starts afresh"};
 }
 
 Diagnostic stalled(const Launch& work, std::chrono::milliseconds stall_after,

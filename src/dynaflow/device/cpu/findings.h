@@ -14,9 +14,9 @@ namespace dynaflow {
 
 /// What a CPU device says when a launch does not end well.
 
-/// R1: the step after `completed` ones of `lane` threw.
+/// R1, or the rule that a Failure names: the step after `completed` ones of `lane` threw.
 [[nodiscard]] Diagnostic body_failed(const Launch& work, std::uint32_t lane,
-                                     std::uint32_t completed, std::string_view what);
+                                     std::uint32_t completed, const std::exception& failure);
 
 /// R2: the message holds the wait-for graph.
 [[nodiscard]] Diagnostic stalled(const Launch& work, std::chrono::milliseconds stall_after,

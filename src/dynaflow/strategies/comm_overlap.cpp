@@ -1,0 +1,26 @@
+#include "dynaflow/strategies/comm_overlap.h"
+
+namespace dynaflow {
+
+Split CommOverlap::split(const Batch& batch) const {
+  if (!costs_) return batch.even(parts_);
+  const int parts = costs_->best_parts(batch.rows, parts_);
+  return parts == 1 ? batch.whole() : batch.even(parts);
+}
+
+void CommOverlap::schedule(ScheduleContext& ctx) const {
+  const Lane compute = ctx.lane("compute");
+  const Lane network = ctx.lane("network", Share{.cores = 0});
+  while (ctx.unfinished()) {
+    for (const Microbatch mb : ctx.microbatches()) {
+      // Up to its next transfer; while that is on the wire, it is the others' turn.
+      bool transfers = false;
+      for (auto op = ctx.first_ready_op(mb); op && !transfers; op = ctx.first_ready_op(mb)) {
+        transfers = op->has_tag("network") || !op->group().empty();
+        ctx.execute(*op, {.lane = transfers ? network : compute});
+      }
+    }
+  }
+}
+
+}  // namespace dynaflow

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dynaflow/base/result.h"
+
+namespace dynaflow {
+
+/// What a model costs on one machine, measured on batches of several sizes.
+struct MeasuredCosts {
+  /// One batch of `rows` rows.
+  struct Point {
+    std::int64_t rows = 0;
+    std::int64_t compute_ns = 0;      ///< all steps that compute, one after the other
+    std::int64_t network_ns = 0;      ///< all transfers, one after the other
+    std::int64_t network_cpu_ns = 0;  ///< of the transfers, what the processor is busy with
+    std::int64_t whole_ns = 0;        ///< the whole batch, unsplit and unscheduled
+
+    friend bool operator==(const Point&, const Point&) = default;
+  };
+
+  std::string machine;         ///< where it was measured
+  std::int64_t transfers = 1;  ///< of one batch, one after the other
+  std::vector<Point> points;   ///< by rows, rising; at least one
+
+  /// Between the measured sizes in proportion; beyond them, the last or the first per row.
+  [[nodiscard]] Point at(std::int64_t rows) const;
+  /// How long `parts` equal micro-batches take at least if every transfer runs beside the others'
+  /// compute: nothing can be hidden before the first compute and after the last transfer.
+  [[nodiscard]] std::int64_t overlapped_ns(std::int64_t rows, int parts) const;
+  /// How many micro-batches are fastest: 1 where no split pays.
+  [[nodiscard]] int best_parts(std::int64_t rows, int most) const;
+
+  friend bool operator==(const MeasuredCosts&, const MeasuredCosts&) = default;
+};
+
+/// Saved as JSON; R8 for a document that holds no costs.
+[[nodiscard]] std::string to_json(const MeasuredCosts& costs);
+[[nodiscard]] Result<MeasuredCosts> costs_from_json(std::string_view document);
+
+}  // namespace dynaflow
