@@ -20,6 +20,7 @@ from torch._guards import TracingContext, tracing
 from torch._subclasses import FakeTensorMode
 from torch.fx.experimental import _config as shape_config
 from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass, transform_subclass
 from torch.utils._sympy.interp import sympy_interp
 from torch.utils._sympy.reference import PythonReferenceAnalysis
 
@@ -120,6 +121,8 @@ def _like(example: Any, symbols: dict[sympy.Symbol, Any]) -> Any:  # noqa: ANN40
         return translated(example)
     if not isinstance(example, Tensor):
         return example
+    if is_traceable_wrapper_subclass(example):
+        return transform_subclass(example, lambda _, inner: _like(inner, symbols))
     sizes, strides = (
         [translated(value) for value in values] for values in (example.size(), example.stride())
     )

@@ -93,6 +93,18 @@ TEST(IndexPut, OfValuesWithoutRowsIsTheSameForAll) {
   EXPECT_EQ(s.answer(y), "row-wise, split 0");
 }
 
+TEST(IndexPut, OfOneNumberByAMaskOfTheRowsIsRowWise) {
+  Sketch s;
+  const auto x = s.input({s.B, 16, 8});
+  const auto mask = s.input({s.B, 16}, DType::kBool);
+  const auto fill = [&](TensorId target, TensorId by, TensorId value) {
+    return s.answer(s.call("aten::index_put", {target, {by}, value, false}, {s.B, 16, 8}));
+  };
+  EXPECT_EQ(fill(x, mask, s.weight({})), "row-wise, split 0");
+  EXPECT_THAT(fill(x, mask, s.weight({5})), StartsWith("merged"));  // as many as there are true
+  EXPECT_THAT(fill(x, s.weight({s.B, 16}, DType::kBool), s.weight({})), StartsWith("merged"));
+}
+
 TEST(IndexPut, OfRowsToAWholeTensorNeedsAllRows) {
   Sketch s;
   const auto ids = s.input({s.B}, kI64);

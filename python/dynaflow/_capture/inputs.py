@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import torch
 from torch import fx
-from torch._functorch._aot_autograd.descriptors import PlainAOTInput
+from torch._functorch._aot_autograd.descriptors import PlainAOTInput, SubclassGetAttrAOTInput
 
 from dynaflow._capture.provenance import path_steps
 from dynaflow._capture.translate import InputName, Role
@@ -67,6 +67,8 @@ def _role(source: str, value: object) -> Role:
 
 def _aot_input(node: fx.Node, dynamo: Sequence[InputName]) -> InputName:
     descriptor = node.meta.get("desc")
+    while isinstance(descriptor, SubclassGetAttrAOTInput):  # a DTensor's own part goes by its name
+        descriptor = descriptor.base
     if isinstance(descriptor, PlainAOTInput) and descriptor.idx < len(dynamo):
         return dynamo[descriptor.idx]
     return InputName(node.name, "argument")

@@ -12,6 +12,7 @@ import sympy  # type: ignore[import-untyped]
 import torch
 from torch import fx
 from torch._higher_order_ops.auto_functionalize import auto_functionalized, auto_functionalized_v2
+from torch._library.fake_class_registry import FakeScriptObject
 from torch._ops import HigherOrderOperator, OpOverload
 from torch._subclasses import FakeTensor
 
@@ -326,6 +327,8 @@ def _input(work: _Work, node: fx.Node, name: InputName) -> Document:
         symbol = work.size(value)
         work.input_symbols |= work.symbols
         return {"name": name.name, "role": "symbol", "symbol": symbol}
+    if isinstance(value, FakeScriptObject):  # a DTensor's mesh: what it decides is in the trace
+        return {"name": name.name, "role": "scalar", "value": None}
     return {"name": name.name, "role": "scalar", "value": write_argument(value)}
 
 

@@ -39,9 +39,21 @@ Outcome put(const Site& site, const Indexed& indexed, std::optional<TensorId> va
   return outcome;
 }
 
+/// Whether it writes one number wherever a mask says so, and the mask has the target's rows.
+bool fills_by_mask(const Site& site) {
+  const State& target = site.state(*site.tensor_at(0));
+  const auto& indices = site.argument(1).list();
+  const auto mask = indices.size() == 1 ? indices.front().tensor() : std::nullopt;
+  const auto value = site.tensor_at(2);
+  if (!mask || !value || site.dtype(*mask) != DType::kBool || !target.is_split()) return false;
+  return site.rank(*value) == 0 && site.state(*value).is_whole() && site.state(*mask).is_split() &&
+         site.state(*mask).place() == target.place();
+}
+
 }  // namespace
 
 Outcome index_put(const Site& site) {
+  if (fills_by_mask(site)) return row_wise(site, site.state(*site.tensor_at(0)).place());
   const auto indexed = indexed_by_list(site);
   if (!indexed) return merged(site, "it writes by the contents of all rows");
   return put(site, *indexed, site.tensor_at(2));
