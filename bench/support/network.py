@@ -181,6 +181,7 @@ def _environment(rank: int, place: Place, master: str, port: int) -> dict[str, s
         "GLOO_SOCKET_IFNAME": place.interface,
         "OMP_NUM_THREADS": "1",
         "PYTHONUNBUFFERED": "1",
+        "TORCH_CPP_LOG_LEVEL": "ERROR",  # no warnings about addresses without names
         "TORCHINDUCTOR_COMPILE_THREADS": "1",  # it has one core, and no processes of its own
     }
 

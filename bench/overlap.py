@@ -1,0 +1,292 @@
+"""What overlap with a network gains: a decoder divided over two ranks of one core each.
+
+Eager, plain torch.compile and overlap by hand, over links from fast to slow and one where compute
+and network take the same time; each part alone too, so that every result is beside its bound.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from support.bound import share
+from support.by_hand import ByHand, Does
+from support.entry import compile_alone
+from support.lockstep import JointRounds, measure_together
+from support.network import Link, RanksFailed, is_shaped, run_ranks, set_own_rate
+from support.report import FOLDER, Budget, Report, Row
+from support.rounds import Call, Effort, Spread
+from support.tensor_parallel import LAYERS, Decoder, Shape
+from torch import Tensor
+
+LINKS = (4.0, 2.0, 1.0, 0.5, 0.25)  # Gb/s each way
+BATCH = Shape(8, 32)
+OTHER_BATCHES = (Shape(1, 1), Shape(8, 1), Shape(64, 1), Shape(16, 64))
+PARTS = (2, 3, 4)
+
+EAGER, INDUCTOR = "eager", "torch.compile"
+EFFORT = Effort(rounds=15, most_rounds=30, sample_seconds=0.1, patience=2)
+QUICK = Effort(rounds=3, most_rounds=3, sample_seconds=0.1, patience=0)
+SECONDS_PER_CASE = 75.0
+TIMEOUT = 1800.0
+RESULTS = FOLDER / "overlap-rounds.json"
+
+
+def our_arm(model: Decoder, parts: int) -> Callable[[Tensor], Tensor] | None:
+    """The model under a schedule with a lane for the network, or None where there is none yet."""
+    del model, parts
+    return None
+
+
+# Arms, by name.
+
+
+def by_hand(parts: int) -> str:
+    return f"by hand, {_parts(parts)}"
+
+
+def ours(parts: int) -> str:
+    return f"DynaFlow, {_parts(parts)}"
+
+
+def compute_only(parts: int) -> str:
+    return f"compute only, {_parts(parts)}"
+
+
+def network_only(parts: int) -> str:
+    return f"network only, {_parts(parts)}"
+
+
+def _parts(parts: int) -> str:
+    return f"{parts} parts" if parts > 1 else "whole"
+
+
+# On each rank: cases are measured, and rank 0 writes down what they took.
+
+
+@dataclass(frozen=True)
+class Case:
+    """A batch over a link."""
+
+    gigabits: float
+    shape: Shape
+    parts: Sequence[int]
+    balanced: bool = False
+
+    def __str__(self) -> str:
+        balanced = ", balanced" if self.balanced else ""
+        return f"{self.gigabits:.3g} Gb/s{balanced}, batch {self.shape}"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a case took."""
+
+    case: Case
+    error: float
+    rounds: JointRounds
+
+    def to_json(self) -> dict[str, Any]:
+        """For `from_json`."""
+        return {**vars(self), "case": vars(self.case), "rounds": self.rounds.to_json()}
+
+    @staticmethod
+    def from_json(saved: Mapping[str, Any]) -> "Result":
+        """What `to_json` gave."""
+        case = Case(**{**saved["case"], "shape": Shape(*saved["case"]["shape"])})
+        return Result(case, saved["error"], JointRounds.from_json(saved["rounds"]))
+
+
+class Bench:
+    """The arms of one rank."""
+
+    def __init__(self, effort: Effort, *, inductor: bool) -> None:
+        self._effort, self._inductor = effort, inductor
+        self._model = Decoder(dist.get_rank()).eval()
+
+    def measure(self, case: Case) -> Result:
+        """Of arms that are equal."""
+        set_own_rate(case.gigabits)
+        arms, alone = self._arms(case), self._alone(case)
+        error = check_equal(arms)
+        rounds = measure_together(
+            arms | alone,
+            self._effort,
+            baseline=compute_only(case.parts[0]),
+            deadline=time.monotonic() + SECONDS_PER_CASE,
+        )
+        if dist.get_rank() == 0:
+            times = ", ".join(f"{name} {rounds.wall(name).median / 1e3:.0f}" for name in arms)
+            print(f"{case}: {times} ms; {rounds}")
+        return Result(case, error, rounds)
+
+    def balanced_rate(self, shape: Shape, parts: int) -> float:
+        """Of a link on which the network alone takes as long as the computation alone."""
+        x = Decoder.example(shape)
+        compute = ByHand(self._model, x, parts, Does.COMPUTE)
+        network = ByHand(self._model, x, parts, Does.NETWORK)
+        effort = Effort(rounds=5, most_rounds=7, sample_seconds=0.1, patience=self._effort.patience)
+        rate = 0.5
+        for _ in range(5):
+            set_own_rate(rate)
+            arms: dict[str, Call] = {"compute": compute, "network": network}
+            deadline = time.monotonic() + SECONDS_PER_CASE
+            rounds = measure_together(arms, effort, baseline="compute", deadline=deadline)
+            ratio = _agreed(rounds.ratio("network", "compute").median)
+            if abs(ratio - 1) <= 0.03 or not is_shaped():
+                break
+            rate *= ratio
+        return rate
+
+    def _arms(self, case: Case) -> dict[str, Callable[[], Tensor]]:
+        model, x = self._model, Decoder.example(case.shape)
+        arms: dict[str, Callable[[], Tensor]] = {EAGER: lambda: model(x)}
+        if self._inductor:
+            compiled = compile_alone(model)
+            arms[INDUCTOR] = lambda: compiled(x)
+        for parts in case.parts:
+            arms[by_hand(parts)] = ByHand(model, x, parts)
+            if scheduled := our_arm(model, parts):
+                arms[ours(parts)] = _calling(scheduled, x)
+        return arms
+
+    def _alone(self, case: Case) -> dict[str, Call]:
+        x = Decoder.example(case.shape)
+        compute = {compute_only(n): ByHand(self._model, x, n, Does.COMPUTE) for n in case.parts}
+        network = {network_only(n): ByHand(self._model, x, n, Does.NETWORK) for n in case.parts}
+        return {**compute, **network}
+
+
+def _calling(scheduled: Callable[[Tensor], Tensor], x: Tensor) -> Callable[[], Tensor]:
+    return lambda: scheduled(x)
+
+
+def check_equal(arms: Mapping[str, Callable[[], Tensor]]) -> float:
+    """The largest difference from the first arm; of all ranks."""
+    results = {name: call().clone() for name, call in arms.items()}
+    first = next(iter(results.values()))
+    errors = {
+        name: float((y - first).abs().max() / first.abs().max()) for name, y in results.items()
+    }
+    wrong = {name: error for name, error in errors.items() if not error <= 1e-5}
+    assert not wrong, f"differ from eager: {wrong}"
+    return max(errors.values())
+
+
+def _agreed(value: float) -> float:
+    values = [value]
+    dist.broadcast_object_list(values, src=0)
+    return values[0]
+
+
+def splits(shape: Shape) -> Sequence[int]:
+    return [n for n in PARTS if n <= shape.rows] or [1]
+
+
+def measure_all(options: argparse.Namespace) -> list[Result]:
+    bench = Bench(QUICK if options.quick else EFFORT, inductor=not options.quick)
+    if options.quick:
+        return [bench.measure(Case(1.0, BATCH, [2]))]
+    balanced = bench.balanced_rate(BATCH, 2)
+    cases = [Case(balanced, BATCH, splits(BATCH), balanced=True)]
+    cases += [Case(rate, BATCH, splits(BATCH)) for rate in LINKS]
+    cases += [Case(balanced, shape, splits(shape)) for shape in OTHER_BATCHES]
+    return [bench.measure(case) for case in cases if options.cases in str(case)]
+
+
+def run_rank(options: argparse.Namespace) -> None:
+    dist.init_process_group("gloo")
+    torch.set_num_threads(1)
+    with torch.inference_mode():
+        results = measure_all(options)
+    if dist.get_rank() == 0:
+        RESULTS.parent.mkdir(parents=True, exist_ok=True)
+        RESULTS.write_text(json.dumps([result.to_json() for result in results]))
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+# In the process that started them: the report.
+
+
+def report_result(report: Report, result: Result) -> None:
+    case, rounds = result.case, result.rounds
+    whole = INDUCTOR if INDUCTOR in rounds.kept[0] else EAGER
+    for name in rounds.kept[0]:
+        ratio = None if name == whole or "only" in name else rounds.ratio(whole, name)
+        report.add(Row(f"{case}: {name}", _ms(rounds.wall(name)), "ms", ratio=ratio))
+    for parts in case.parts:
+        host = _ms(rounds.cpu(network_only(parts)))
+        report.add(Row(f"{case}: CPU time of the network, {_parts(parts)}", host, "ms"))
+    for parts in case.parts:
+        for name in (by_hand(parts), ours(parts)):
+            if name in rounds.kept[0]:
+                report_share(report, result, name, parts)
+                report_speed_up(report, result, name, whole)
+    report.note(f"{case}: {rounds}")
+    report.note(f"{case}: all arms equal, largest relative difference {result.error:.1e}")
+
+
+def report_share(report: Report, result: Result, arm: str, parts: int) -> None:
+    alone = compute_only(parts), network_only(parts)
+    value = result.rounds.spread(lambda values: share(values, arm, *alone, parts))
+    holds = 0.93 <= value.median <= 1.02
+    budget = Budget("0.93 to 1.02", holds) if arm == ours(parts) and parts > 1 else None
+    report.add(Row(f"{result.case}: {arm}, share of the bound", value, "", budget=budget))
+
+
+def report_speed_up(report: Report, result: Result, arm: str, whole: str) -> None:
+    value, sure = result.rounds.ratio(whole, arm), result.rounds.sure_ratio(whole, arm)
+    wanted = result.case.balanced and arm.startswith("DynaFlow")
+    budget = Budget(">= 1.6 x", value.median >= 1.6) if wanted else None
+    name = f"{result.case}: {arm}, speed-up over {whole}, surely {sure:.2f}"
+    report.add(Row(name, value, "x", budget=budget))
+
+
+def report_balance(report: Report, result: Result) -> None:
+    parts = result.case.parts[0]
+    value = result.rounds.ratio(network_only(parts), compute_only(parts))
+    budget = Budget("0.9 to 1.1", 0.9 <= value.median <= 1.1)
+    report.add(Row(f"{result.case}: network only over compute only", value, "x", budget=budget))
+
+
+def _ms(value: Spread) -> Spread:
+    return Spread(*(part / 1e3 for part in value))
+
+
+def print_report() -> None:
+    report = Report("overlap", f"{LAYERS} layers over two ranks of one core each")
+    for saved in json.loads(RESULTS.read_text()):
+        result = Result.from_json(saved)
+        report_result(report, result)
+        if result.case.balanced:
+            report_balance(report, result)
+    report.finish()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="one link, few rounds, no Inductor")
+    parser.add_argument("--cases", default="", help="only those whose name contains this")
+    parser.add_argument("--report", action="store_true", help="of what was measured last")
+    options = parser.parse_args()
+    if "RANK" in os.environ:
+        run_rank(options)
+        return
+    if not options.report:
+        with Link(gigabits=1) as link:
+            try:
+                run_ranks([sys.executable, *sys.argv], link, timeout=TIMEOUT)
+            except RanksFailed as failure:
+                sys.exit(f"overlap: {failure}")
+    print_report()
+
+
+if __name__ == "__main__":
+    main()
