@@ -1,5 +1,7 @@
 """How fast overlap could be at best, by what its parts take alone."""
 
+from collections.abc import Sequence
+
 from support.lockstep import JointRound, slowest
 from support.tensor_parallel import COLLECTIVES
 
@@ -16,12 +18,17 @@ def bound(compute: float, network: float, host: float, chunks: int) -> float:
     return max(core_busy, wire_busy)
 
 
-def bound_of(values: JointRound, compute: str, network: str, parts: int) -> float:
-    """By the arms of these names; of the rank that is slowest at best."""
-    each = zip(values[compute], values[network], strict=True)
-    return max(bound(c.wall, n.wall, n.cpu, COLLECTIVES * parts) for c, n in each)
+def bound_of(values: JointRound, compute: str, networks: Sequence[str], parts: int) -> float:
+    """By the arms of these names, the best of `networks`; of the rank that is slowest at best."""
+
+    def on_rank(rank: int) -> float:
+        wall = min(values[name][rank].wall for name in networks)
+        cpu = min(values[name][rank].cpu for name in networks)
+        return bound(values[compute][rank].wall, wall, cpu, COLLECTIVES * parts)
+
+    return max(on_rank(rank) for rank in range(len(values[compute])))
 
 
-def share(values: JointRound, arm: str, compute: str, network: str, parts: int) -> float:
+def share(values: JointRound, arm: str, compute: str, networks: Sequence[str], parts: int) -> float:
     """Of the bound over what the arm took: 1 is perfect."""
-    return bound_of(values, compute, network, parts) / slowest(values, arm)
+    return bound_of(values, compute, networks, parts) / slowest(values, arm)

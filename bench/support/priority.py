@@ -3,10 +3,15 @@
 Left alone, the kernel lets a computing thread finish its slice (3 ms) before a thread that data
 has arrived for. And it lets gloo's event loop interrupt gloo's worker inside of a send: the loop
 then polls for the lock that the worker holds, and keeps it from the core until its own slice ends.
-Real-time priority, the same for all of gloo's threads, ends both.
+So the computing thread becomes one that everybody may interrupt (SCHED_IDLE), and gloo's threads
+become ones that do not interrupt each other (SCHED_BATCH).
+
+Real-time priority for gloo's threads is faster where it works, and no choice: whenever a thread
+with less of it is needed, the polling loop keeps it from the core for good.
 """
 
 import os
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,38 +23,53 @@ R = TypeVar("R")
 
 
 def gloo_threads() -> list[int]:
-    """Of this process; none before the first process group."""
+    """Of this process; none before the first collective."""
     tasks = Path("/proc/self/task").iterdir()
     return [int(task.name) for task in tasks if (task / "comm").read_text().strip() in _NAMES]
 
 
 def may_put_network_first() -> bool:
-    """Whether this process has the right to."""
-    try:
-        with network_first(gloo_threads()):
-            return True
-    except PermissionError:
-        return False
+    """Whether a thread of this process may step back, and come forth again afterwards."""
+    came_back: list[bool] = []
+
+    def step_back() -> None:
+        try:
+            _set(0, os.SCHED_IDLE)
+            _set(0, os.SCHED_OTHER)
+            came_back.append(True)
+        except PermissionError:
+            came_back.append(False)
+
+    thread = threading.Thread(target=step_back)
+    thread.start()
+    thread.join()
+    return came_back[0]
 
 
 @contextmanager
-def network_first(threads: list[int]) -> Iterator[None]:
-    """While inside, these threads run as soon as they can, and do not interrupt each other."""
+def network_first() -> Iterator[None]:
+    """While inside, gloo's threads run as soon as they can, and the calling one when none does."""
+    threads = gloo_threads()
     try:
         for thread in threads:
-            os.sched_setscheduler(thread, os.SCHED_FIFO, os.sched_param(1))
+            _set(thread, os.SCHED_BATCH)
+        _set(0, os.SCHED_IDLE)
         yield
     finally:
+        _set(0, os.SCHED_OTHER)
         for thread in threads:
-            os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))
+            _set(thread, os.SCHED_OTHER)
 
 
 def with_network_first(call: Callable[[], R]) -> Callable[[], R]:
-    """The same, with gloo's present threads first."""
-    threads = gloo_threads()
+    """The same, with gloo's threads first."""
 
     def first() -> R:
-        with network_first(threads):
+        with network_first():
             return call()
 
     return first
+
+
+def _set(thread: int, policy: int) -> None:
+    os.sched_setscheduler(thread, policy, os.sched_param(0))
