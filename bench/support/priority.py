@@ -6,8 +6,8 @@ then polls for the lock that the worker holds, and keeps it from the core until 
 So the computing thread becomes one that everybody may interrupt (SCHED_IDLE), and gloo's threads
 become ones that do not interrupt each other (SCHED_BATCH).
 
-Real-time priority for gloo's threads is faster where it works, and no choice: whenever a thread
-with less of it is needed, the polling loop keeps it from the core for good.
+Real-time priority for gloo's threads is faster where it works, and no choice: while the lock is
+with a thread of less priority, the polling loop keeps that one from the core all but for good.
 """
 
 import os
