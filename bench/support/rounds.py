@@ -142,7 +142,7 @@ def measure_rounds(
     try:
         while len(rounds.kept) < effort.rounds and len(taken) < effort.most_rounds:
             if cores > 1:
-                _await_quiet(effort.patience)
+                await_quiet(effort.patience)
             others = _Others()
             order = list(made) if len(taken) % 2 == 0 else list(reversed(made))
             values = {name: made[name].measure(effort.samples) for name in order}
@@ -173,7 +173,14 @@ def _busy_seconds() -> float:
     return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
 
 
-def _await_quiet(patience: float) -> None:
+def user_seconds() -> float:
+    """What processes spent outside of the kernel on all cores since the machine came up."""
+    fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
+    return (int(fields[0]) + int(fields[1])) / os.sysconf("SC_CLK_TCK")
+
+
+def await_quiet(patience: float) -> None:
+    """Until other processes leave the cores alone, `patience` seconds at most."""
     end = time.perf_counter() + patience
     while time.perf_counter() < end:
         others = _Others()

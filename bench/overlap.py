@@ -1,0 +1,316 @@
+"""What overlap with a network gains: a decoder divided over two ranks of one core each.
+
+Eager, plain torch.compile and overlap by hand, over links from fast to slow and one where compute
+and network take the same time; each part alone too, so that every result is beside its bound.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from support.bound import share
+from support.by_hand import ByHand, Does
+from support.entry import compile_alone
+from support.lockstep import JointRounds, measure_together
+from support.network import Link, RanksFailed, is_shaped, run_ranks, set_own_rate
+from support.priority import may_put_network_first, with_network_first
+from support.report import FOLDER, Budget, Report, Row
+from support.rounds import Call, Effort, Spread
+from support.tensor_parallel import LAYERS, Decoder, Shape
+from torch import Tensor
+
+LINKS = (4.0, 2.0, 1.0, 0.5, 0.25)  # Gb/s each way
+BATCH = Shape(8, 32)
+LARGE = Shape(16, 64)
+SMALL = (Shape(1, 1), Shape(8, 1), Shape(64, 1))
+PARTS = (2, 4)
+BALANCED_PARTS = (2, 3, 4)
+
+EAGER, INDUCTOR = "eager", "torch.compile"
+ALONE = ("compute only", "network only")
+EFFORT = Effort(rounds=15, most_rounds=30, sample_seconds=0.1, patience=1)
+QUICK = Effort(rounds=3, most_rounds=3, sample_seconds=0.1, patience=0)
+BALANCING = Effort(rounds=5, most_rounds=7, sample_seconds=0.1, patience=1)
+TIMEOUT = 1800.0
+RESULTS = FOLDER / "overlap-rounds.json"
+
+
+def our_arm(model: Decoder, parts: int) -> Callable[[Tensor], Tensor] | None:
+    """The model under a schedule with a lane for the network, or None where there is none yet."""
+    del model, parts
+    return None
+
+
+# Arms, by name.
+
+
+def by_hand(parts: int) -> str:
+    return f"by hand, {_parts(parts)}"
+
+
+def ours(parts: int) -> str:
+    return f"DynaFlow, {_parts(parts)}"
+
+
+def compute_only(parts: int) -> str:
+    return f"{ALONE[0]}, {_parts(parts)}"
+
+
+def network_only(parts: int) -> str:
+    return f"{ALONE[1]}, {_parts(parts)}"
+
+
+def network_first(arm: str) -> str:
+    return f"{arm}, network first"
+
+
+def _parts(parts: int) -> str:
+    return f"{parts} parts" if parts > 1 else "whole"
+
+
+# On each rank: cases are measured, and rank 0 writes down what they took.
+
+
+@dataclass(frozen=True)
+class Case:
+    """A batch over a link."""
+
+    gigabits: float
+    shape: Shape
+    parts: Sequence[int]
+    balanced: bool = False
+
+    def __str__(self) -> str:
+        balanced = ", balanced" if self.balanced else ""
+        return f"{self.gigabits:.3g} Gb/s{balanced}, batch {self.shape}"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a case took."""
+
+    case: Case
+    error: float
+    rounds: JointRounds
+
+    def to_json(self) -> dict[str, Any]:
+        """For `from_json`."""
+        return {**vars(self), "case": vars(self.case), "rounds": self.rounds.to_json()}
+
+    @staticmethod
+    def from_json(saved: Mapping[str, Any]) -> "Result":
+        """What `to_json` gave."""
+        case = Case(**{**saved["case"], "shape": Shape(*saved["case"]["shape"])})
+        return Result(case, saved["error"], JointRounds.from_json(saved["rounds"]))
+
+
+class Bench:
+    """The arms of one rank."""
+
+    def __init__(self, effort: Effort, seconds: float, *, inductor: bool) -> None:
+        """A case takes as many seconds at most, unless five rounds take longer."""
+        self._effort, self._seconds, self._inductor = effort, seconds, inductor
+        self._model = Decoder(dist.get_rank()).eval()
+        self._may_go_first = may_put_network_first()
+
+    def measure(self, case: Case) -> Result:
+        """Of arms that are equal."""
+        set_own_rate(case.gigabits)
+        arms, alone = self._arms(case), self._alone(case)
+        error = check_equal(arms)
+        rounds = self._rounds(arms | alone, self._effort, compute_only(case.parts[0]))
+        if dist.get_rank() == 0:
+            times = ", ".join(f"{name} {rounds.wall(name).median / 1e3:.0f}" for name in arms)
+            print(f"{case}: {times} ms; {rounds}")
+        return Result(case, error, rounds)
+
+    def balanced_rate(self, shape: Shape, parts: int, start: float) -> float:
+        """Of a link on which the network alone takes as long as the computation alone."""
+        x = Decoder.example(shape)
+        compute = ByHand(self._model, x, parts, Does.COMPUTE)
+        network = ByHand(self._model, x, parts, Does.NETWORK)
+        arms: dict[str, Call] = {"compute": compute, "network": network}
+        off: dict[float, float] = {}
+        rate = start
+        for _ in range(4):
+            set_own_rate(rate)
+            rounds = self._rounds(arms, BALANCING, "compute")
+            ratio = _agreed(rounds.ratio("network", "compute").median)
+            off[rate] = abs(ratio - 1)
+            if dist.get_rank() == 0:
+                print(f"batch {shape}, {rate:.3g} Gb/s: network over compute {ratio:.2f}")
+            if off[rate] <= 0.03 or not is_shaped():
+                break
+            rate *= ratio
+        return min(off, key=off.__getitem__)
+
+    def _rounds(self, arms: Mapping[str, Call], effort: Effort, baseline: str) -> JointRounds:
+        deadline = time.monotonic() + self._seconds
+        return measure_together(arms, effort, baseline=baseline, deadline=deadline)
+
+    def _arms(self, case: Case) -> dict[str, Callable[[], Tensor]]:
+        model, x = self._model, Decoder.example(case.shape)
+        arms: dict[str, Callable[[], Tensor]] = {EAGER: lambda: model(x)}
+        if self._inductor:
+            compiled = compile_alone(model)
+            arms[INDUCTOR] = lambda: compiled(x)
+        for parts in case.parts:
+            arms[by_hand(parts)] = halves = ByHand(model, x, parts)
+            if self._may_go_first:
+                arms[network_first(by_hand(parts))] = with_network_first(halves)
+            if scheduled := our_arm(model, parts):
+                arms[ours(parts)] = _calling(scheduled, x)
+        return arms
+
+    def _alone(self, case: Case) -> dict[str, Call]:
+        x = Decoder.example(case.shape)
+        alone: dict[str, Call] = {}
+        for parts in case.parts:
+            alone[compute_only(parts)] = ByHand(self._model, x, parts, Does.COMPUTE)
+            network = ByHand(self._model, x, parts, Does.NETWORK)
+            alone[network_only(parts)] = network
+            if self._may_go_first:
+                alone[network_first(network_only(parts))] = with_network_first(network)
+        return alone
+
+
+def _calling(scheduled: Callable[[Tensor], Tensor], x: Tensor) -> Callable[[], Tensor]:
+    return lambda: scheduled(x)
+
+
+def check_equal(arms: Mapping[str, Callable[[], Tensor]]) -> float:
+    """The largest difference from the first arm; of all ranks."""
+    results = {name: call().clone() for name, call in arms.items()}
+    first = next(iter(results.values()))
+    errors = {
+        name: float((y - first).abs().max() / first.abs().max()) for name, y in results.items()
+    }
+    wrong = {name: error for name, error in errors.items() if not error <= 1e-5}
+    assert not wrong, f"differ from eager: {wrong}"
+    return max(errors.values())
+
+
+def _agreed(value: float) -> float:
+    values = [value]
+    dist.broadcast_object_list(values, src=0)
+    return values[0]
+
+
+def splits(shape: Shape) -> Sequence[int]:
+    return [n for n in PARTS if n <= shape.rows] or [1]
+
+
+def measure_all(options: argparse.Namespace) -> list[Result]:
+    bench = Bench(QUICK if options.quick else EFFORT, options.seconds, inductor=not options.quick)
+    if options.quick:
+        return [bench.measure(Case(1.0, BATCH, [2]))]
+    balanced = bench.balanced_rate(BATCH, 2, start=0.5)
+    for_large = bench.balanced_rate(LARGE, 2, start=balanced)
+    cases = [
+        Case(balanced, BATCH, BALANCED_PARTS, balanced=True),
+        Case(for_large, LARGE, PARTS, balanced=True),
+        *(Case(rate, BATCH, PARTS) for rate in LINKS),
+        *(Case(balanced, shape, splits(shape)) for shape in SMALL),
+    ]
+    return [bench.measure(case) for case in cases if options.cases in str(case)]
+
+
+def run_rank(options: argparse.Namespace) -> None:
+    dist.init_process_group("gloo")
+    torch.set_num_threads(1)
+    with torch.inference_mode():
+        results = measure_all(options)
+    if dist.get_rank() == 0:
+        RESULTS.parent.mkdir(parents=True, exist_ok=True)
+        RESULTS.write_text(json.dumps([result.to_json() for result in results]))
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+# In the process that started them: the report.
+
+
+def report_result(report: Report, result: Result) -> None:
+    case, rounds = result.case, result.rounds
+    whole = INDUCTOR if INDUCTOR in rounds.kept[0] else EAGER
+    for name in rounds.kept[0]:
+        report_arm(report, result, name, whole)
+    for parts in case.parts:
+        for name in (by_hand(parts), network_first(by_hand(parts)), ours(parts)):
+            if name in rounds.kept[0]:
+                report_share(report, result, name, parts)
+    report.note(f"{case}: {rounds}; arms differ by {result.error:.0e} at most, relative")
+
+
+def report_arm(report: Report, result: Result, arm: str, whole: str) -> None:
+    """With what it gains over the `whole` batch, or the CPU time that its network takes."""
+    case, rounds = result.case, result.rounds
+    name, time = f"{case}: {arm}", _ms(rounds.wall(arm))
+    if arm.startswith(ALONE):
+        report.add(Row(name, time, "ms", cpu=rounds.cpu(arm)))
+        return
+    gain, budget = rounds.ratio(whole, arm), None
+    if arm.startswith("DynaFlow"):
+        name += f" (surely {rounds.sure_ratio(whole, arm):.2f}x)"
+        budget = Budget(">= 1.6x", gain.median >= 1.6) if case.balanced else None
+    report.add(Row(name, time, "ms", ratio=gain, budget=budget))
+
+
+def report_share(report: Report, result: Result, arm: str, parts: int) -> None:
+    compute, both = compute_only(parts), (network_only(parts), network_first(network_only(parts)))
+    networks = [name for name in both if name in result.rounds.kept[0]]
+    value = result.rounds.spread(lambda values: share(values, arm, compute, networks, parts))
+    holds = 0.93 <= value.median <= 1.02
+    budget = Budget("0.93 to 1.02", holds) if arm == ours(parts) and parts > 1 else None
+    report.add(Row(f"{result.case}: {arm}, share of the bound", value, "", budget=budget))
+
+
+def report_balance(report: Report, result: Result) -> None:
+    parts = result.case.parts[0]
+    value = result.rounds.ratio(network_only(parts), compute_only(parts))
+    budget = Budget("0.9 to 1.1", 0.9 <= value.median <= 1.1)
+    report.add(Row(f"{result.case}: network only over compute only", value, "x", budget=budget))
+
+
+def _ms(value: Spread) -> Spread:
+    return Spread(*(part / 1e3 for part in value))
+
+
+def print_report() -> None:
+    report = Report("overlap", f"{LAYERS} layers over two ranks of one core each")
+    for saved in json.loads(RESULTS.read_text()):
+        result = Result.from_json(saved)
+        report_result(report, result)
+        if result.case.balanced:
+            report_balance(report, result)
+    report.finish()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="one link, few rounds, no Inductor")
+    parser.add_argument("--cases", default="", help="only those whose name contains this")
+    parser.add_argument("--seconds", type=float, default=50, help="for each case, at most")
+    parser.add_argument("--report", action="store_true", help="of what was measured last")
+    options = parser.parse_args()
+    if "RANK" in os.environ:
+        run_rank(options)
+        return
+    if not options.report:
+        with Link(gigabits=1) as link:
+            try:
+                run_ranks([sys.executable, *sys.argv], link, timeout=TIMEOUT)
+            except RanksFailed as failure:
+                sys.exit(f"overlap: {failure}")
+    print_report()
+
+
+if __name__ == "__main__":
+    main()
