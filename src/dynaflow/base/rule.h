@@ -54,4 +54,8 @@ inline constexpr Rule kBadBinding{"R6", "bad-binding"};
 inline constexpr Rule kOutOfMemory{"R7", "out-of-memory"};
 inline constexpr Rule kBadCosts{"R8", "bad-costs"};
 
+// A timeline: a run that was saved.
+inline constexpr Rule kBadTimeline{"T1", "bad-timeline"};
+inline constexpr Rule kBadFile{"T2", "bad-file"};
+
 }  // namespace dynaflow
