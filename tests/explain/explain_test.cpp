@@ -162,7 +162,7 @@ TEST(Explain, ReportsARun) {
   critical path  4 steps: compute 6.5 us (65 %), network 2.5 us (25 %), host 1.0 us (10 %)
   most of it     attn 4.0 us (40 %), ar 2.5 us (25 %), mlp 2.5 us (25 %)
   exposed        1.5 us (15 %): of 4.0 us network time with no other step beside it
-  bound          7.5 us (75 %): lane compute is busy that long, in any order of these steps
+  bound          7.5 us (75 %): lane compute is busy that long, whatever the order of these steps
 
   lane      busy   waits: compute   memory   network   tail   host  | queued
   compute   75 %                -        -      15 %      -   10 %  |    5 %
@@ -170,7 +170,7 @@ TEST(Explain, ReportsARun) {
 
   compute waited 1.5 us for the network, longest for ar: exposed. More or other micro-batches could hide it.
   Between steps the critical path loses 10 % to the host, 250 ns per step: fewer or longer steps would lose less.
-  Another order of these steps could save 2.5 us (25 %) at most.
+  Another order of these steps on these lanes could save 2.5 us (25 %) at most.
 )");
 }
 
@@ -180,12 +180,12 @@ TEST(Explain, ReportsARunOnOneLane) {
   critical path  1 step: compute 996 ns (100 %), host 4 ns (<1 %)
   most of it     op 996 ns (100 %)
   exposed        no network steps
-  bound          996 ns (100 %): lane compute is busy that long, in any order of these steps
+  bound          996 ns (100 %): lane compute is busy that long, whatever the order of these steps
 
   lane       busy   waits: compute   memory   network   tail   host  | queued
   compute   100 %                -        -         -      -   <1 %  |      -
 
-  No other order of these steps can save more than 0 %.
+  Another order of these steps on these lanes could save 4 ns (1 %) at most.
 )");
 }
 
@@ -197,6 +197,15 @@ TEST(Advice, SaysThatTransfersAreHidden) {
 
 TEST(Advice, AsksForASplitWhereThereIsOneMicrobatch) {
   EXPECT_THAT(advice(explain(exposed())), Contains(HasSubstr("split the batch")));
+}
+
+TEST(Advice, AsksForALaneWhereTheNetworkHoldsOthersUp) {
+  const Timeline timeline{
+      {"main"}, {compute(0, 0, "up.0", 0, 600), network(1, 0, "ar.0", 600, 1000)}, 1000};
+  EXPECT_THAT(advice(explain(timeline)),
+              ElementsAre("400 ns of network time is exposed: main runs it between other steps. A "
+                          "lane of its own and two micro-batches could hide it.",
+                          "On these lanes these steps cannot take less time."));
 }
 
 TEST(Advice, NamesTheLaneThatCouldTakeMore) {

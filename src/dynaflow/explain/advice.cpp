@@ -9,7 +9,6 @@ namespace {
 // Shares of the run, in percent, from which something is worth a sentence.
 constexpr std::int64_t kExposedMatters = 5;
 constexpr std::int64_t kHostMatters = 10;
-constexpr std::int64_t kGainMatters = 5;
 constexpr std::int64_t kIdleMatters = 40;
 
 bool matters(std::int64_t part, std::int64_t whole, std::int64_t from_percent) {
@@ -30,10 +29,25 @@ const Explanation::Lane* waits_for_network(const Explanation& explanation) {
   return longest;
 }
 
+/// A lane whose network steps stand between other steps; null if there is none.
+const Explanation::Lane* mixed(const Explanation& explanation) {
+  const auto found = std::ranges::find_if(explanation.lanes, [&](const Explanation::Lane& lane) {
+    return own_work_ns(lane) > 0 &&
+           matters(lane.busy.network_ns, explanation.total_ns, kExposedMatters);
+  });
+  return found == explanation.lanes.end() ? nullptr : &*found;
+}
+
 std::string exposed(const Explanation& explanation) {
-  const std::string way_out = explanation.microbatches == 1
-                                  ? "One micro-batch has nothing to run meanwhile: split the batch."
-                                  : "More or other micro-batches could hide it.";
+  const bool split = explanation.microbatches > 1;
+  if (const Explanation::Lane* lane = mixed(explanation)) {
+    return duration(explanation.exposed_ns) + " of network time is exposed: " + lane->name +
+           " runs it between other steps. A lane of its own" +
+           (split ? " could hide it." : " and two micro-batches could hide it.");
+  }
+  const std::string way_out =
+      split ? "More or other micro-batches could hide it."
+            : "One micro-batch has nothing to run meanwhile: split the batch.";
   const Explanation::Lane* lane = waits_for_network(explanation);
   if (lane == nullptr) {
     return duration(explanation.exposed_ns) + " of network time is exposed. " + way_out;
@@ -67,12 +81,10 @@ std::string host(const Explanation& explanation) {
 
 std::string gain(const Explanation& explanation) {
   const std::int64_t most = explanation.total_ns - explanation.bound.ns;
-  if (!matters(most, explanation.total_ns, kGainMatters)) {
-    return "No other order of these steps can save more than " +
-           percent(most, explanation.total_ns) + ".";
-  }
-  return "Another order of these steps could save " + duration(most) + " (" +
-         percent(most, explanation.total_ns) + ") at most.";
+  if (most == 0) return "On these lanes these steps cannot take less time.";
+  const std::int64_t rounded_up = (most * 100 + explanation.total_ns - 1) / explanation.total_ns;
+  return "Another order of these steps on these lanes could save " + duration(most) + " (" +
+         std::to_string(rounded_up) + " %) at most.";
 }
 
 /// Where one lane bounds the run and another one that computes too is idle; empty elsewhere.

@@ -60,7 +60,7 @@ std::string bound_line(const Explanation& explanation) {
   return time_and_share(bound.ns, explanation.total_ns) + ": " +
          (by_lane ? "lane " + explanation.lanes[bound.lane.index].name + " is busy that long"
                   : "the longest chain of waiting steps takes that long") +
-         ", in any order of these steps";
+         ", whatever the order of these steps";
 }
 
 using Cells = std::array<std::string, 8>;
