@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "explain/timelines.h"
 
 namespace dynaflow {
@@ -172,6 +174,12 @@ TEST(Explain, ReportsARun) {
   Between steps the critical path loses 10 % to the host, 250 ns per step: fewer or longer steps would lose less.
   Another order of these steps on these lanes could save 2.5 us (25 %) at most.
 )");
+}
+
+TEST(Explain, ReportsWhatTheGuideShows) {
+  std::ifstream file("docs/reading-a-run.md");
+  const std::string guide{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_THAT(guide, HasSubstr("```text\n" + to_string(explain(leapfrog())) + "```"));
 }
 
 TEST(Explain, ReportsARunOnOneLane) {

@@ -30,7 +30,7 @@ def stub_classes() -> dict[str, ast.ClassDef]:
 
 
 def doc(item: object) -> str:
-    return inspect.getdoc(item) or ""
+    return inspect.getdoc(getattr(item, "__func__", item)) or ""  # of a static method, the function
 
 
 def members(name: str) -> dict[str, object]:

@@ -1,5 +1,5 @@
 "use strict";
-// Draws every run of #runs into its .chart, all on one time axis. Names reach the page as text only.
+// Draws every run of #runs into its .chart, all on one time axis. Names reach the page as text.
 addEventListener("error", (event) => {
   document.documentElement.dataset.error = event.message;
 });
@@ -27,9 +27,9 @@ function html(tag, className, text, parent) {
 
 function duration(ns, digits = 1) {
   if (Math.abs(ns) < 1000) return `${Math.round(ns)} ns`;
-  for (const [unit, size] of [["µs", 1e3], ["ms", 1e6], ["s", 1e9]]) {
-    if (Math.abs(ns) < size * 999.95 || unit === "s") return `${(ns / size).toFixed(digits)} ${unit}`;
-  }
+  const units = [["µs", 1e3], ["ms", 1e6], ["s", 1e9]];
+  const [unit, size] = units.find(([, each]) => Math.abs(ns) < each * 999.95) ?? units[2];
+  return `${(ns / size).toFixed(digits)} ${unit}`;
 }
 
 function color(step) {
@@ -44,25 +44,36 @@ function microbatches(step) {
 
 // --- drawing --------------------------------------------------------------------------------
 
-function textures() {
-  const defs = svg("defs", {}, svg("svg", { width: 0, height: 0, style: "position:absolute" }, document.body));
-  const network = svg("pattern", { id: "network", width: 7, height: 7, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, defs);
-  svg("rect", { width: 3, height: 7, fill: "var(--stripe)" }, network);
-  const memory = svg("pattern", { id: "memory", width: 6, height: 6, patternUnits: "userSpaceOnUse" }, defs);
-  svg("circle", { cx: 2, cy: 2, r: 1.3, fill: "var(--stripe)" }, memory);
+function texture(id, size, attributes, [shape, inside]) {
+  const pattern = { id, width: size, height: size, patternUnits: "userSpaceOnUse", ...attributes };
+  const made = svg("pattern", pattern, document.getElementById("textures"));
+  svg(shape, { fill: "var(--stripe)", ...inside }, made);
+}
+function addTextures() {
+  const hidden = { width: 0, height: 0, style: "position:absolute" };
+  svg("defs", { id: "textures" }, svg("svg", hidden, document.body));
+  texture("network", 7, { patternTransform: "rotate(45)" }, ["rect", { width: 3, height: 7 }]);
+  texture("memory", 6, {}, ["circle", { cx: 2, cy: 2, r: 1.3 }]);
+}
+
+function spoken(step, run) {
+  const [lane, begin, length] = [run.lanes[step.lane].name, step.begin, step.end - step.begin];
+  return `${step.label}, lane ${lane}, begins at ${duration(begin)}, takes ${duration(length)}`;
 }
 
 function addStep(chart, step, index) {
-  const y = step.lane * (ROW + GAP);
-  const group = svg("g", { class: "step", tabindex: index === 0 ? 0 : -1, role: "img" }, chart.bars);
-  group.setAttribute("aria-label", `${step.label}, lane ${chart.run.lanes[step.lane].name}, begins at ${duration(step.begin)}, takes ${duration(step.end - step.begin)}`);
+  const y = step.lane * (ROW + GAP), box = { y: y + 3, height: ROW - 6, rx: 4 };
+  const group = svg("g", { class: "step", tabindex: index === 0 ? 0 : -1, role: "img" });
+  chart.bars.append(group);
+  group.setAttribute("aria-label", spoken(step, chart.run));
   group.classList.toggle("on-path", step.critical);
-  group.dataset.cost = step.cost;
-  const parts = [svg("rect", { class: "bar", y: y + 3, height: ROW - 6, rx: 4, fill: color(step) }, group)];
+  const parts = [svg("rect", { class: "bar", ...box, fill: color(step) }, group)];
   if (step.cost !== "compute") {
-    parts.push(svg("rect", { class: "texture", y: y + 3, height: ROW - 6, rx: 4, fill: `url(#${step.cost})` }, group));
+    parts.push(svg("rect", { class: "texture", ...box, fill: `url(#${step.cost})` }, group));
   }
-  if (step.critical) parts.push(svg("rect", { class: "critical", y: y + ROW - 2, height: 2.5 }, group));
+  if (step.critical) {
+    parts.push(svg("rect", { class: "critical", y: y + ROW - 2, height: 2.5 }, group));
+  }
   const text = svg("text", { y: y + ROW / 2 + 4 }, group);
   const bar = { step, index, chart, group, parts, text, shown: true };
   group.addEventListener("pointerenter", () => point(bar));
@@ -76,14 +87,17 @@ function addStep(chart, step, index) {
 function addChart(run, place) {
   const height = run.lanes.length * (ROW + GAP) + AXIS;
   const root = svg("svg", { height, role: "group" }, place);
-  root.setAttribute("aria-label", `${run.name}: ${run.steps.length} steps on ${run.lanes.length} lanes`);
+  const counts = `${run.steps.length} steps on ${run.lanes.length} lanes`;
+  root.setAttribute("aria-label", `${run.name}: ${counts}`);
   const chart = { run, root, height, steps: [], rows: [] };
   run.lanes.forEach((lane, i) => {
-    chart.rows.push(svg("rect", { class: lane.network ? "row network" : "row", x: GUTTER, y: i * (ROW + GAP), height: ROW, rx: 5 }, root));
+    const box = { x: GUTTER, y: i * (ROW + GAP), height: ROW, rx: 5 };
+    chart.rows.push(svg("rect", { class: lane.network ? "row network" : "row", ...box }, root));
   });
   chart.grid = svg("g", { class: "grid" }, root);
   const clip = `plot${charts.length}`;
-  chart.clip = svg("rect", { x: GUTTER - 1, y: 0, height }, svg("clipPath", { id: clip }, svg("defs", {}, root)));
+  const clipPath = svg("clipPath", { id: clip }, svg("defs", {}, root));
+  chart.clip = svg("rect", { x: GUTTER - 1, y: 0, height }, clipPath);
   const plot = svg("g", { "clip-path": `url(#${clip})` }, root);
   chart.beyond = svg("rect", { class: "beyond", y: 0, height: height - AXIS }, plot);
   chart.end = svg("line", { class: "end", y1: 0, y2: height - AXIS }, plot);
@@ -94,7 +108,8 @@ function addChart(run, place) {
     const name = svg("text", { class: "lane-name", x: 0, y: y - 1 }, root);
     name.textContent = fitting(lane.name, GUTTER - 12, "600 12px system-ui");
     svg("title", {}, name).textContent = lane.name;
-    svg("text", { class: "lane-note", x: 0, y: y + 13 }, root).textContent = `${lane.network ? "⇄ network · " : ""}${lane.busy}`;
+    const note = svg("text", { class: "lane-note", x: 0, y: y + 13 }, root);
+    note.textContent = `${lane.network ? "⇄ network · " : ""}${lane.busy}`;
   });
   run.steps.forEach((step, i) => addStep(chart, step, i));
   charts.push(chart);
@@ -117,7 +132,8 @@ function shortened(label, width) {
   if (width < 12) return "";
   const names = label.split(".").slice(0, -1);
   const choices = [label, ...names.map((_, i) => names.slice(i).join("."))];
-  return choices.find((text) => fits(text, width, font)) ?? fitting(names.at(-1) ?? label, width, font);
+  const whole = choices.find((text) => fits(text, width, font));
+  return whole ?? fitting(names.at(-1) ?? label, width, font);
 }
 
 function place(bar, scale, width) {
@@ -147,6 +163,10 @@ function ticks(width) {
   return found;
 }
 
+function tickLabel(at) {
+  return at === 0 ? "0" : duration(at, 6).replace(/\.0+ |(\.\d*?)0+ /, "$1 ");
+}
+
 function draw() {
   pending = false;
   for (const chart of charts) {
@@ -165,7 +185,8 @@ function draw() {
       const x = GUTTER + (at - view.begin) * scale;
       svg("line", { x1: x, x2: x, y1: 0, y2: chart.height - AXIS + 4 }, chart.grid);
       const anchor = x > GUTTER + width - 24 ? "end" : x < GUTTER + 16 ? "start" : "middle";
-      svg("text", { x, y: chart.height - 6, style: `text-anchor:${anchor}` }, chart.grid).textContent = at === 0 ? "0" : duration(at, 6).replace(/\.0+ |(\.\d*?)0+ /, "$1 ");
+      const style = `text-anchor:${anchor}`;
+      svg("text", { x, y: chart.height - 6, style }, chart.grid).textContent = tickLabel(at);
     }
     for (const bar of chart.steps) place(bar, scale, width);
   }
@@ -203,7 +224,8 @@ function describe(bar) {
   const { step, chart } = bar;
   tip.replaceChildren();
   html("b", "", step.label, tip);
-  html("div", "", `${step.cost} on lane ${chart.run.lanes[step.lane].name}, ${microbatches(step)}`, tip);
+  const lane = chart.run.lanes[step.lane].name;
+  html("div", "", `${step.cost} on lane ${lane}, ${microbatches(step)}`, tip);
   const table = html("table", "", undefined, tip);
   row(table, "begins", duration(step.begin, 3));
   row(table, "takes", duration(step.end - step.begin, 3));
@@ -223,7 +245,8 @@ function drawWaits(bar) {
     const awaited = chart.run.steps[i];
     const from = [x(awaited.end), y(awaited.lane)], to = [x(step.begin), y(step.lane)];
     const bend = Math.max((to[0] - from[0]) / 2, 14);
-    svg("path", { class: "wait", d: `M${from} C${from[0] + bend},${from[1]} ${to[0] - bend},${to[1]} ${to}` }, chart.waits);
+    const curve = `C${from[0] + bend},${from[1]} ${to[0] - bend},${to[1]} ${to}`;
+    svg("path", { class: "wait", d: `M${from} ${curve}` }, chart.waits);
     svg("circle", { cx: to[0], cy: to[1], r: 3, fill: "var(--ink)" }, chart.waits);
     chart.steps[i].group.classList.add("awaited");
   }
@@ -279,7 +302,7 @@ function timeAt(chart, event) {
 function listen(chart) {
   chart.root.addEventListener("wheel", (event) => {
     const out = event.deltaY > 0 && view.end - view.begin >= longest;
-    if (out && event.deltaX === 0 && !event.shiftKey) return; // nothing to zoom out of: the page scrolls
+    if (out && event.deltaX === 0 && !event.shiftKey) return; // all is shown: the page scrolls
     event.preventDefault();
     if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
       pan((event.deltaX || event.deltaY) / chart.width);
@@ -331,7 +354,8 @@ function onKey(event) {
   else if (arrow && bar) {
     const next = neighbour(bar, event.key);
     if (next) {
-      for (const each of next.chart.steps) each.group.setAttribute("tabindex", each === next ? 0 : -1);
+      for (const each of next.chart.steps) each.group.setAttribute("tabindex", -1);
+      next.group.setAttribute("tabindex", 0);
       next.group.focus();
     }
   } else return;
@@ -383,7 +407,8 @@ function addTools() {
 
 function addHelp() {
   const footer = html("footer", "", undefined, document.body);
-  const keys = [["← →", "step"], ["↑ ↓", "lane"], ["+ −", "zoom"], ["shift ← →", "pan"], ["enter", "zoom to step"], ["0", "everything"], ["c", "critical path"]];
+  const keys = [["← →", "step"], ["↑ ↓", "lane"], ["+ −", "zoom"], ["shift ← →", "pan"]];
+  keys.push(["enter", "zoom to step"], ["0", "everything"], ["c", "critical path"]);
   for (const [key, meaning] of keys) {
     const item = html("span", "", undefined, footer);
     html("kbd", "", key, item);
@@ -392,7 +417,7 @@ function addHelp() {
   html("span", "", "wheel to zoom, drag to move", footer);
 }
 
-textures();
+addTextures();
 addTools();
 document.querySelectorAll(".chart").forEach((place, i) => addChart(runs[i], place));
 charts.forEach(listen);
@@ -401,4 +426,4 @@ addEventListener("keydown", onKey);
 addEventListener("resize", redraw);
 addEventListener("scroll", () => point(null), { passive: true });
 draw();
-document.documentElement.dataset.rendered = charts.reduce((sum, chart) => sum + chart.steps.length, 0);
+document.documentElement.dataset.rendered = charts.flatMap((chart) => chart.steps).length;
