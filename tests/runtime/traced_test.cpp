@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 
+#include "dynaflow/device/cpu/cpu_device.h"
 #include "dynaflow/explain/explanation.h"
 #include "dynaflow/graph/builder.h"
 #include "dynaflow/strategies/strategies.h"
