@@ -65,6 +65,10 @@ std::string element(const std::string& tag, const std::string& attributes,
   return "<" + tag + (attributes.empty() ? "" : " " + attributes) + ">" + inside + "</" + tag + ">";
 }
 
+std::string attribute(const std::string& name, const std::string& value) {
+  return name + "=\"" + escaped(value) + "\" ";
+}
+
 /// For readers of a page, "12 us" is spelled with the letter that it stands for, and numbers stay
 /// with what they count.
 std::string prose(const std::string& text) {
@@ -130,8 +134,8 @@ std::string parts_of(const Explanation::Lane& lane, std::int64_t total) {
     std::string kind(what);
     std::ranges::replace(kind, ' ', '-');
     bar += element("i",
-                   "class=\"" + kind + "\" style=\"flex-grow:" + std::to_string(ns) +
-                       "\" title=\"" + says + "\"",
+                   attribute("class", kind) + attribute("title", says) +
+                       attribute("style", "flex-grow:" + std::to_string(ns)),
                    "");
     words += (words.empty() ? "" : ", ") + says;
   }

@@ -91,7 +91,7 @@ std::string lane_table(const Explanation& explanation) {
     for (std::size_t i = 1; i < row.size(); ++i) {
       text += (i + 1 == row.size() ? "  | " : "   ") + right_aligned(row[i], widths[i]);
     }
-    text += "\n";
+    text += '\n';
   }
   return text;
 }
