@@ -36,6 +36,7 @@ py::list spans(const Timeline& timeline) {
 
 std::vector<std::pair<std::string, std::int64_t>> waited_for(const Explanation::Lane& lane) {
   std::vector<std::pair<std::string, std::int64_t>> ops;
+  ops.reserve(lane.waited_for.size());
   for (const Explanation::Awaited& awaited : lane.waited_for) {
     ops.emplace_back(awaited.op, awaited.ns);
   }
