@@ -21,7 +21,8 @@ SECTIONS = {
     "Strategies": ["OpScheduler", "Sequential", "Leapfrog", "Branches"],
     "What `split` sees": ["Batch", "Split"],
     "What `schedule` sees": ["ScheduleContext", "ReadyOp", "Microbatch", "Lane", "IssuedStep"],
-    "What comes back": ["Timeline", "Error", "Finding"],
+    "What comes back": ["Error", "Finding"],
+    "Where the time went": ["Timeline", "Explanation", "LaneTimes", "PathStep", "save_html"],
 }
 HEAD = """# API reference
 

@@ -15,6 +15,7 @@ python=$place/venv/bin/python
 "$python" -m pip install --no-build-isolation --no-index .
 
 cd "$place"
+"$place/venv/bin/dynaflow" --help > help.txt
 "$python" - <<'PYTHON'
 import importlib.metadata
 from pathlib import Path

@@ -1,6 +1,7 @@
 """DynaFlow's C++ side (src/torch/bindings); use the dynaflow package instead."""
 
 from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
 from typing import Any, Literal, overload
 
 from torch import Tensor
@@ -229,8 +230,89 @@ class Timeline:
         """(step, lane, begin, end) of each step, in nanoseconds."""
     def overlapped_ns(self) -> int:
         """How long at least two lanes were busy."""
+    def explain(self) -> Explanation:
+        """Where the time went."""
     def chrome_trace(self) -> str:
         """JSON that Perfetto opens."""
+    def save(self, path: str | PathLike[str]) -> None:
+        """As the suffix says: `.json` for Perfetto and `load`, `.html` for a page to look at."""
+    @staticmethod
+    def load(path: str | PathLike[str]) -> Timeline:
+        """A run that was saved as `.json`."""
+    def __eq__(self, other: object, /) -> bool: ...
+    __hash__: None  # type: ignore[assignment]
+
+class Explanation:
+    """Where the time of a run went. As text, a report; every split of it adds up to the total."""
+
+    @property
+    def total_ns(self) -> int: ...
+    @property
+    def bound_ns(self) -> int:
+        """What no order of these steps on these lanes can beat."""
+    @property
+    def share(self) -> float:
+        """How much of the run the bound is, from 0 to 1."""
+    @property
+    def network_ns(self) -> int:
+        """How long at least one network step ran."""
+    @property
+    def exposed_ns(self) -> int:
+        """Of that, with no other step beside it."""
+    @property
+    def path(self) -> list[PathStep]:
+        """The critical path: the steps that made the run as long as it was, in order."""
+    @property
+    def path_ns(self) -> dict[str, int]:
+        """The path's time: compute, memory, network, and host between steps."""
+    @property
+    def lanes(self) -> list[LaneTimes]: ...
+    @property
+    def advice(self) -> list[str]:
+        """Sentences about what stands out."""
+
+class LaneTimes:
+    """Where one lane's time went: busy, waited, tail and host add up to the total."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def busy_ns(self) -> int: ...
+    @property
+    def waited_ns(self) -> dict[str, int]:
+        """For steps of other lanes: compute, memory, network."""
+    @property
+    def tail_ns(self) -> int:
+        """Its own steps were done, those of other lanes were not."""
+    @property
+    def host_ns(self) -> int:
+        """Nothing to wait for: hand-over, start and end of the run."""
+    @property
+    def queued_ns(self) -> int:
+        """Beside the sum: a step whose waits held stood behind another one."""
+    @property
+    def waited_for(self) -> list[tuple[str, int]]:
+        """(op, nanoseconds), the longest first."""
+
+class PathStep:
+    """One step of the critical path."""
+
+    @property
+    def label(self) -> str: ...
+    @property
+    def cost(self) -> str:
+        """What it mainly uses: compute, memory or network."""
+    @property
+    def gap_ns(self) -> int:
+        """Host time since the step before it on the path ended."""
+    @property
+    def ns(self) -> int: ...
+
+def save_html(path: str | PathLike[str], timelines: dict[str, Timeline]) -> None:
+    """One page with several timelines by name, on the same time axis.
+
+    >>> dynaflow.save_html("runs.html", {"Sequential": slow, "Leapfrog": fast})
+    """
 
 class Rule:
     """What becomes an op of its own, and the tags it gets."""

@@ -61,6 +61,7 @@ class CompiledModule(nn.Module):
         self._positional = positional_names(model)
         self._graphs: list[ScheduledGraph] = []
         self._reasons: list[str] = []
+        self._traced: _C.Timeline | None = None
         self._capturing = threading.local()  # .now: the rung and marks of this thread's call
         self._lock = threading.RLock()
         self._compile(self._backend, fullgraph=True)
@@ -81,7 +82,10 @@ class CompiledModule(nn.Module):
         return self
 
     def explain(self) -> str:
-        """How the model was captured and cut, and what became of each call."""
+        """How the model was captured and cut, what became of each call, and where time went.
+
+        The last part is about the last run that `timeline` traced, if there was one.
+        """
         lines = [f"{type(self.model).__name__}: {len(self._graphs)} graph(s) captured"]
         lines += [f"  not captured with {reason}" for reason in self._reasons]
         for graph in self._graphs:
@@ -89,6 +93,8 @@ class CompiledModule(nn.Module):
                 lines.append(f"  unscheduled: {graph.unscheduled_because}")
             else:
                 lines += [_counts(graph.model.counts), graph.model.cut, graph.model.merged]
+        if self._traced is not None:
+            lines.append(str(self._traced.explain()))
         return "\n".join(lines)
 
     def plan(self) -> str:
@@ -109,7 +115,8 @@ class CompiledModule(nn.Module):
         finally:
             for graph in self._graphs:
                 graph.trace = False
-        return self._last().timeline
+        self._traced = self._last().timeline
+        return self._traced
 
     def __deepcopy__(self, memo: dict[int, object]) -> "CompiledModule":
         model = copy.deepcopy(self.model, memo)

@@ -3,6 +3,8 @@
 /// Everything a C++ user needs: build a Graph, write an OpScheduler, compile, run, look.
 #include "dynaflow/compile.h"
 #include "dynaflow/device/cpu/cpu_device.h"
+#include "dynaflow/explain/explanation.h"
+#include "dynaflow/explain/save.h"
 #include "dynaflow/graph/builder.h"
 #include "dynaflow/schedule/verify.h"
 #include "dynaflow/simulate/simulate.h"

@@ -14,11 +14,17 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "dynaflow/plan": {"dynaflow/graph", "dynaflow/schedule"},
     "dynaflow/placement": {"dynaflow/graph", "dynaflow/plan"},
     "dynaflow/timeline": {"dynaflow/graph", "dynaflow/plan"},
+    "dynaflow/explain": {"dynaflow/timeline"},
     "dynaflow/simulate": {"dynaflow/placement", "dynaflow/timeline"},
     "dynaflow/device": {"dynaflow/base"},
     "dynaflow/runtime": {"dynaflow/placement", "dynaflow/timeline", "dynaflow/device"},
     # The spine and the umbrella header see the whole core.
-    "dynaflow": {"dynaflow/strategies", "dynaflow/simulate", "dynaflow/runtime"},
+    "dynaflow": {
+        "dynaflow/strategies",
+        "dynaflow/simulate",
+        "dynaflow/runtime",
+        "dynaflow/explain",
+    },
     "import/capture": {"dynaflow/graph"},
     "import/rows": {"import/capture"},
     "import/cut": {"import/rows"},

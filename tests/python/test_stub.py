@@ -8,7 +8,7 @@ from pathlib import Path
 from dynaflow import _C
 
 STUB = Path(_C.__file__).with_name("_C.pyi")
-SIGNATURE = re.compile(r"^(?:\d+\. )?\w+\(self: [\w.]+(?:, (.*))?\) -> ", re.MULTILINE)
+SIGNATURE = re.compile(r"^(?:\d+\. )?\w+\((?:self: [\w.]+(?:, )?)?(.*)\) -> ", re.MULTILINE)
 PARAMETER = re.compile(r"(?:^|, )(\w+): ")
 # Given by the language or by pybind11, or added to an error when it is raised.
 GIVEN = {"__doc__", "__module__", "__dict__", "__weakref__", "__repr__", "__str__"}
@@ -30,7 +30,7 @@ def stub_classes() -> dict[str, ast.ClassDef]:
 
 
 def doc(item: object) -> str:
-    return inspect.getdoc(item) or ""
+    return inspect.getdoc(getattr(item, "__func__", item)) or ""  # of a static method, the function
 
 
 def members(name: str) -> dict[str, object]:
@@ -48,8 +48,9 @@ def stub_parameters(name: str) -> dict[str, set[tuple[str, ...]]]:
         if not isinstance(item, ast.FunctionDef) or _is_operator(item.name):
             continue
         if "property" not in map(ast.unparse, item.decorator_list):
-            names = (argument.arg for argument in item.args.args[1:] + item.args.kwonlyargs)
-            found.setdefault(item.name, set()).add(tuple(names))
+            names = (argument.arg for argument in item.args.args + item.args.kwonlyargs)
+            own = tuple(name for name in names if name != "self")
+            found.setdefault(item.name, set()).add(own)
     return found
 
 

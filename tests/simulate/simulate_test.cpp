@@ -193,6 +193,15 @@ TEST(Simulate, NamesLanesAndStepsAsThePlanDoes) {
   EXPECT_EQ(timeline.spans[0].cost, CostClass::kNetwork);
 }
 
+TEST(Simulate, KeepsWaitsAndMicrobatchesOfThePlan) {
+  const Timeline timeline =
+      run({{{.lane = 0, .fixed_ns = 10},
+            {.lane = 1, .fixed_ns = 10, .after = {0}, .microbatches = {1, 3}}},
+           {1, 1, 1}});
+  EXPECT_EQ(span_of(timeline, 1).waits, (std::vector<Wait>{{0, 1}}));
+  EXPECT_EQ(span_of(timeline, 1).microbatches, (MicrobatchRange{1, 3}));
+}
+
 TEST(Simulate, GivesAChainTheClassOfItsCostliestOp) {
   const Sketch sketch{{{.fixed_ns = 10}, {.fixed_ns = 90, .cost = CostClass::kMemory}}};
   Plan chain = plan_of({{{}}});

@@ -15,7 +15,7 @@ using Json = nlohmann::json;
 Timeline two_lanes() {
   return {{"compute", "network"},
           {{{0}, {0}, "attn.0", CostClass::kCompute, 0, 2500},
-           {{1}, {1}, "ar.0", CostClass::kNetwork, 2500, 4001}},
+           {{1}, {1}, "ar.0", CostClass::kNetwork, 2500, 4001, {0, 2}, {{0, 1}}}},
           4001};
 }
 
@@ -39,10 +39,18 @@ std::map<int, std::string> thread_names(const Timeline& timeline) {
 }
 
 TEST(Trace, HasACompleteEventPerStep) {
-  const Json expected = {{"ph", "X"},        {"name", "ar.0"},
-                         {"cat", "network"}, {"ts", 2.5},
-                         {"dur", 1.501},     {"pid", 1},
-                         {"tid", 2},         {"args", {{"cost", "network"}, {"step", 1}}}};
+  const Json expected = {{"ph", "X"},
+                         {"name", "ar.0"},
+                         {"cat", "network"},
+                         {"ts", 2.5},
+                         {"dur", 1.501},
+                         {"pid", 1},
+                         {"tid", 2},
+                         {"args",
+                          {{"cost", "network"},
+                           {"step", 1},
+                           {"microbatches", {0, 2}},
+                           {"waits", {{{"lane", 0}, {"count", 1}}}}}}};
   EXPECT_EQ(events(two_lanes(), "X").at(1), expected);
 }
 

@@ -57,4 +57,8 @@ inline constexpr Rule kRanksDisagree{"R9", "ranks-disagree"};
 inline constexpr Rule kTransferFailed{"R10", "transfer-failed"};
 inline constexpr Rule kGroupBroken{"R11", "group-broken"};
 
+// A timeline: a run that was saved.
+inline constexpr Rule kBadTimeline{"T1", "bad-timeline"};
+inline constexpr Rule kBadFile{"T2", "bad-file"};
+
 }  // namespace dynaflow

@@ -146,10 +146,17 @@ Timeline Program::Work::timeline() const {
   for (const LaneRequest& lane : plan.lanes) timeline.lanes.push_back(lane.name);
   timeline.total_ns = total_ns_;
   for (std::size_t i = 0; i < stamps_.size(); ++i) {
+    if (stamps_[i].end_ns == Stamp::kNever) continue;  // the run ended in an error before
     const Step& step = plan.steps[i];
-    timeline.spans.push_back({id_at<StepId>(i), step.lane, label(plan_->graph(), plan, step),
-                              plan_->graph().op(plan.ops(step).front()).cost, stamps_[i].begin_ns,
-                              stamps_[i].end_ns});
+    const auto awaited = plan.waits(step);
+    timeline.spans.push_back({id_at<StepId>(i),
+                              step.lane,
+                              label(plan_->graph(), plan, step),
+                              plan_->graph().op(plan.ops(step).front()).cost,
+                              stamps_[i].begin_ns,
+                              stamps_[i].end_ns,
+                              step.microbatches,
+                              {awaited.begin(), awaited.end()}});
   }
   std::ranges::stable_sort(timeline.spans, {}, [](const Timeline::Span& span) {
     return std::pair(span.begin_ns, span.lane);

@@ -52,8 +52,10 @@ class Program::Work final : public Launch {
     std::string name;
   };
   struct Stamp {
-    std::int64_t begin_ns = 0;
-    std::int64_t end_ns = 0;
+    static constexpr std::int64_t kNever = -1;
+
+    std::int64_t begin_ns = kNever;
+    std::int64_t end_ns = kNever;
   };
 
   void add_views(const Step& step);

@@ -191,8 +191,15 @@ Timeline make_timeline(const Graph& graph, const Plan& plan, const Placement& pl
   for (const LaneRequest& lane : plan.lanes) timeline.lanes.push_back(lane.name);
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
     const Step& step = plan.steps[i];
-    timeline.spans.push_back({id_at<StepId>(i), step.lane, label(graph, plan, step), work[i].cost,
-                              std::llround(times[i].begin), std::llround(times[i].end)});
+    const auto waits = plan.waits(step);
+    timeline.spans.push_back({id_at<StepId>(i),
+                              step.lane,
+                              label(graph, plan, step),
+                              work[i].cost,
+                              std::llround(times[i].begin),
+                              std::llround(times[i].end),
+                              step.microbatches,
+                              {waits.begin(), waits.end()}});
     timeline.total_ns = std::max(timeline.total_ns, timeline.spans.back().end_ns);
   }
   std::sort(timeline.spans.begin(), timeline.spans.end(), [&](const auto& a, const auto& b) {

@@ -1,43 +1,15 @@
 #include "dynaflow/timeline/timeline.h"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 #include <utility>
+
+#include "dynaflow/timeline/duration.h"
 
 namespace dynaflow {
 namespace {
 
 constexpr std::int64_t kNarrowest = 16;   // the axis still holds its two ends
 constexpr std::int64_t kShortestBar = 3;  // a bar has two ends and something between
-
-/// "850 ns", "12.4 us", "1.5 s".
-std::string duration(std::int64_t ns) {
-  if (ns < 1000) return std::to_string(ns) + " ns";
-  constexpr std::array<std::string_view, 3> kUnits{" us", " ms", " s"};
-  std::size_t unit = 0;
-  std::int64_t unit_ns = 1000;
-  while (unit + 1 < kUnits.size() && ns >= unit_ns * 1000 - unit_ns / 20) {
-    ++unit;
-    unit_ns *= 1000;
-  }
-  const std::int64_t tenths = (ns + unit_ns / 20) / (unit_ns / 10);
-  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) +
-         std::string(kUnits[unit]);
-}
-
-std::string padded(std::string text, std::size_t width) {
-  text.resize(std::max(width, text.size()), ' ');
-  return text;
-}
-
-std::string right_aligned(const std::string& text, std::size_t width) {
-  return std::string(width - std::min(width, text.size()), ' ') + text;
-}
-
-std::string count_of(std::size_t count, const std::string& noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
 
 /// One lane's characters: a bar for each span that is long enough for one, and elsewhere how much
 /// of each character's time the short spans filled.
@@ -117,11 +89,6 @@ std::string axis(std::int64_t total_ns, std::size_t width) {
   return text;
 }
 
-std::string share(std::int64_t part, std::int64_t whole) {
-  const std::int64_t percent = whole == 0 ? 0 : (part * 100 + whole / 2) / whole;
-  return right_aligned(std::to_string(percent), 3) + " %";
-}
-
 std::size_t longest_name(const Timeline& timeline) {
   std::size_t longest = 0;
   for (const std::string& lane : timeline.lanes) longest = std::max(longest, lane.size());
@@ -168,7 +135,7 @@ std::string to_string(const Timeline& timeline, int width) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::int64_t busy = busy_ns(timeline, id_at<LaneId>(i));
     text += "  " + padded(timeline.lanes[i], names) + " |" + rows[i].text() + "| " +
-            share(busy, timeline.total_ns) + "\n";
+            right_aligned(percent(busy, timeline.total_ns), 5) + "\n";
   }
   return text + "  " + padded("", names) + " |" +
          axis(timeline.total_ns, static_cast<std::size_t>(cells)) + "|\n";

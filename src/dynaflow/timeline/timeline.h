@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "dynaflow/base/result.h"
 #include "dynaflow/graph/graph.h"
 #include "dynaflow/plan/plan.h"
 
@@ -18,10 +20,16 @@ struct Timeline {
     CostClass cost = CostClass::kCompute;
     std::int64_t begin_ns = 0;  ///< from the start of the run
     std::int64_t end_ns = 0;
+    MicrobatchRange microbatches = {0, 1};
+    std::vector<Wait> waits = {};  ///< counts are of the lane's spans, which keep its order
+
+    friend bool operator==(const Span&, const Span&) = default;
   };
   std::vector<std::string> lanes;
   std::vector<Span> spans;  ///< by begin, then lane
   std::int64_t total_ns = 0;
+
+  friend bool operator==(const Timeline&, const Timeline&) = default;
 };
 
 /// How long at least two lanes were busy at the same time, and one lane's busy time.
@@ -35,5 +43,8 @@ struct Timeline {
 
 /// The Chrome trace-event JSON that Perfetto and chrome://tracing open.
 [[nodiscard]] std::string to_chrome_trace(const Timeline& timeline);
+/// What `to_chrome_trace` wrote. T1 bad-timeline for anything else, and for a run that no device
+/// can have made: steps of one lane at the same time, a step before what it waits for.
+[[nodiscard]] Result<Timeline> from_chrome_trace(std::string_view document);
 
 }  // namespace dynaflow

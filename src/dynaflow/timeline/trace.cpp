@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "dynaflow/timeline/timeline.h"
+#include "dynaflow/timeline/trace_format.h"
 
 namespace dynaflow {
 namespace {
@@ -27,6 +28,12 @@ Json lane_metadata(LaneId lane, const char* what, Json args) {
           {"args", std::move(args)}};
 }
 
+Json waits_of(const Timeline::Span& span) {
+  Json waits = Json::array();
+  for (const Wait& wait : span.waits) waits.push_back({{"lane", wait.lane}, {"count", wait.count}});
+  return waits;
+}
+
 Json complete_event(const Timeline::Span& span) {
   const std::string cost = to_string(span.cost);
   return {{"ph", "X"},
@@ -36,7 +43,11 @@ Json complete_event(const Timeline::Span& span) {
           {"dur", in_us(span.end_ns - span.begin_ns)},
           {"pid", kProcess},
           {"tid", thread_of(span.lane)},
-          {"args", {{"cost", cost}, {"step", span.step.index}}}};
+          {"args",
+           {{"cost", cost},
+            {"step", span.step.index},
+            {"microbatches", {span.microbatches.first, span.microbatches.last}},
+            {"waits", waits_of(span)}}}};
 }
 
 }  // namespace
@@ -49,7 +60,9 @@ std::string to_chrome_trace(const Timeline& timeline) {
     events.push_back(lane_metadata(lane, "thread_sort_index", {{"sort_index", i}}));
   }
   for (const Timeline::Span& span : timeline.spans) events.push_back(complete_event(span));
-  const Json trace = {{"displayTimeUnit", "ns"}, {"traceEvents", std::move(events)}};
+  const Json trace = {{"displayTimeUnit", "ns"},
+                      {"otherData", {{"format", kTraceFormat}, {"total_ns", timeline.total_ns}}},
+                      {"traceEvents", std::move(events)}};
   // A name that is not UTF-8 must not cost the whole trace.
   return trace.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

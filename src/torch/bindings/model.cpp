@@ -126,29 +126,9 @@ std::string merged(const Model& model) {
   return text;
 }
 
-void add_timeline(py::module_& module) {
-  py::class_<Timeline>(module, "Timeline", "When each step of a traced run ran.")
-      .def_property_readonly("total_ns", [](const Timeline& t) { return t.total_ns; })
-      .def_property_readonly(
-          "spans",
-          [](const Timeline& t) {
-            py::list spans;
-            for (const Timeline::Span& span : t.spans) {
-              spans.append(
-                  py::make_tuple(span.label, t.lanes[span.lane.index], span.begin_ns, span.end_ns));
-            }
-            return spans;
-          },
-          "(step, lane, begin, end) of each step, in nanoseconds.")
-      .def("overlapped_ns", &overlapped_ns, "How long at least two lanes were busy.")
-      .def("chrome_trace", &to_chrome_trace, "JSON that Perfetto opens.")
-      .def("__str__", [](const Timeline& t) { return to_string(t); });
-}
-
 }  // namespace
 
 void add_model(py::module_& module) {
-  add_timeline(module);
   py::class_<cut::Rule>(module, "Rule")
       .def(py::init(&to_rule), py::arg("selects"), py::arg("patterns"), py::arg("tags"));
   py::class_<Model, std::shared_ptr<Model>>(module, "Model")

@@ -5,12 +5,14 @@
 #include "torch/bindings/microbatch.h"
 #include "torch/bindings/model.h"
 #include "torch/bindings/schedule.h"
+#include "torch/bindings/timeline.h"
 
 PYBIND11_MODULE(_C, module) {
   module.doc() = "DynaFlow's C++ side; use the dynaflow package instead.";
   module.attr("torch_version") = TORCH_VERSION;
   dynaflow::bindings::add_errors(module);
   dynaflow::bindings::add_schedule(module);
+  dynaflow::bindings::add_timeline(module);
   dynaflow::bindings::add_model(module);
   dynaflow::bindings::add_microbatch(module);
 }
