@@ -140,11 +140,7 @@ class ScheduledGraph:
 
         def run(args: list[Any]) -> list[Any]:
             self.last_run = next(_RUNS)
-            batch = current()
-            if batch is None and not self.trace:
-                return model.run(args, context=context)
-            requests, facts = ([], {}) if batch is None else batch
-            return model.run(args, list(requests), dict(facts), self.trace, context)
+            return model.run(args, current(), self.trace, context)
 
         run._boxed_call = True  # type: ignore[attr-defined]  # AOTAutograd passes one list
         return run
@@ -164,21 +160,19 @@ class ScheduledGraph:
 
     def _decide(self, key: tuple[Any, ...], args: Sequence[Any]) -> Compiled:
         """What runs a batch of these sizes; remembered, since strategies are pure."""
-        scheduled = self._scheduled if self._is_scheduled(key) else None
+        scheduled = self._scheduled if self._is_scheduled(args) else None
         run = scheduled or self._whole.for_arguments(args)
         if len(self._paths) >= _MOST_PATHS:
             self._paths.clear()
         self._paths[key] = run
         return run
 
-    def _is_scheduled(self, key: tuple[Any, ...]) -> bool:
+    def _is_scheduled(self, args: Sequence[Any]) -> bool:
         if self.model is None:
             return False
-        *sizes, batch = key
-        requests, facts = ([], {}) if batch is None else batch
-        by_name = dict(zip(self._sizes.values(), sizes, strict=True))
-        values = [by_name.get(symbol, 0) for symbol in self.model.symbols]
-        split = self.model.split(values, list(requests), dict(facts))
+        sizes = {name: args[i] for i, name in self._sizes.items()}
+        values = [sizes.get(symbol, 0) for symbol in self.model.symbols]
+        split = self.model.split(values, current())
         return split.scheduled or self.settings.engine == "aten"
 
 
