@@ -45,13 +45,13 @@ class Model {
       std::shared_ptr<const OpScheduler> scheduler, std::vector<at::Tensor> constants,
       const rows::Declarations& declarations = {});
 
-  /// A workspace for one run, to be filled with items. The Model gets it back when the pointer
-  /// ends, which must be before its own end.
   struct TakeBack {
     Model* model;
     void operator()(Workspace* lent) const { model->take_back(lent); }
   };
+  /// A workspace that its Model gets back in the end, and must outlive.
   using Lent = std::unique_ptr<Workspace, TakeBack>;
+  /// For one run, to be filled with items.
   [[nodiscard]] Lent lend();
   /// Says which batch the items are.
   void read_batch(Workspace& work, const BatchFacts& facts) const;
