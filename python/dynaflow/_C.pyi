@@ -324,6 +324,13 @@ class Rule:
         tags: Sequence[str],
     ) -> None: ...
 
+class BatchFacts:
+    """What a caller says of a batch beyond its tensors."""
+
+    def __init__(self, requests: Sequence[int], facts: Mapping[str, int]) -> None: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
 class Model:
     """A captured model under a schedule."""
 
@@ -338,8 +345,7 @@ class Model:
     def run(
         self,
         arguments: list[Any],
-        requests: Sequence[int] = ...,
-        facts: Mapping[str, int] = ...,
+        facts: BatchFacts | None = None,
         trace: bool = False,
         context: Callable[[Batch, range], object] | None = None,
     ) -> list[Any]:
@@ -347,9 +353,7 @@ class Model:
 
         `context` is asked for what current_step() shows of some rows, once for each such rows.
         """
-    def split(
-        self, sizes: Sequence[int], requests: Sequence[int] = ..., facts: Mapping[str, int] = ...
-    ) -> Split:
+    def split(self, sizes: Sequence[int], facts: BatchFacts | None = None) -> Split:
         """What the scheduler decides for these sizes of `symbols`."""
     @property
     def symbols(self) -> list[str]:

@@ -7,12 +7,14 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
+from operator import itemgetter
 from typing import Any
 
 import torch
 from torch import fx
 from torch._dynamo.backends.common import aot_autograd
 from torch._dynamo.backends.registry import register_backend
+from torch._dynamo.eval_frame import innermost_fn
 from torch._dynamo.exc import TensorifyScalarRestartAnalysis
 
 from dynaflow import _C
@@ -84,13 +86,14 @@ class ScheduledGraph:
         self._dims = batch_dims
         self._names = dynamo_inputs(gm, positional)
         self._sizes = _symbol_positions(gm)
+        self._sizes_of = itemgetter(*self._sizes) if self._sizes else _no_sizes
         self._paths: dict[Any, Compiled] = {}
         self._whole = Whole(gm, settings.engine, name)
         self._scheduled = self._make_scheduled(gm, examples)
 
     def __call__(self, *args: Any) -> Any:  # noqa: ANN401
         """What Dynamo calls, with the graph's inputs."""
-        key = (*[args[i] for i in self._sizes], current())
+        key = (self._sizes_of(args), current())
         run = self._paths.get(key)
         return run(*args) if run is not None else self._decide(key, args)(*args)
 
@@ -140,11 +143,7 @@ class ScheduledGraph:
 
         def run(args: list[Any]) -> list[Any]:
             self.last_run = next(_RUNS)
-            batch = current()
-            if batch is None and not self.trace:
-                return model.run(args, context=context)
-            requests, facts = ([], {}) if batch is None else batch
-            return model.run(args, list(requests), dict(facts), self.trace, context)
+            return model.run(args, current(), self.trace, context)
 
         run._boxed_call = True  # type: ignore[attr-defined]  # AOTAutograd passes one list
         return run
@@ -164,21 +163,20 @@ class ScheduledGraph:
 
     def _decide(self, key: tuple[Any, ...], args: Sequence[Any]) -> Compiled:
         """What runs a batch of these sizes; remembered, since strategies are pure."""
-        scheduled = self._scheduled if self._is_scheduled(key) else None
-        run = scheduled or self._whole.for_arguments(args)
+        scheduled = self._scheduled if self._is_scheduled(args) else None
+        # Without the wrapper that keeps Dynamo out: it puts the same one around this graph.
+        run = innermost_fn(scheduled or self._whole.for_arguments(args))
         if len(self._paths) >= _MOST_PATHS:
             self._paths.clear()
         self._paths[key] = run
         return run
 
-    def _is_scheduled(self, key: tuple[Any, ...]) -> bool:
+    def _is_scheduled(self, args: Sequence[Any]) -> bool:
         if self.model is None:
             return False
-        *sizes, batch = key
-        requests, facts = ([], {}) if batch is None else batch
-        by_name = dict(zip(self._sizes.values(), sizes, strict=True))
-        values = [by_name.get(symbol, 0) for symbol in self.model.symbols]
-        split = self.model.split(values, list(requests), dict(facts))
+        sizes = {name: args[i] for i, name in self._sizes.items()}
+        values = [sizes.get(symbol, 0) for symbol in self.model.symbols]
+        split = self.model.split(values, current())
         return split.scheduled or self.settings.engine == "aten"
 
 
@@ -229,6 +227,10 @@ def _symbol_positions(gm: fx.GraphModule) -> dict[int, str]:
     return {
         i: str(value.node.expr) for i, value in enumerate(values) if isinstance(value, torch.SymInt)
     }
+
+
+def _no_sizes(_: Sequence[Any]) -> None:
+    """All sizes are fixed."""
 
 
 def _needs_grad(example: object) -> bool:

@@ -154,7 +154,8 @@ class CompiledModule(nn.Module):
         compiled = torch.compile(  # type: ignore[call-overload]  # its overloads forget the last
             self.model, backend=backend, fullgraph=fullgraph, isolate_recompiles=True
         )
-        object.__setattr__(self, "_compiled", compiled)  # no submodule: weights have one name
+        # Its forward: the module around it would do what this one does, and give weights two names.
+        self._compiled = compiled.forward
 
     def _capture(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:  # noqa: ANN401
         """The call that captures: with marks on its tensors, down the ladder if need be."""

@@ -3,15 +3,13 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from torch.fx._symbolic_trace import is_fx_tracing
 
 from dynaflow import _C
 
-Facts: TypeAlias = tuple[tuple[int, ...], tuple[tuple[str, int], ...]]
-
-_current: ContextVar[Facts | None] = ContextVar("dynaflow_batch", default=None)
+_current: ContextVar[_C.BatchFacts | None] = ContextVar("dynaflow_batch", default=None)
 current = _current.get
 
 
@@ -24,7 +22,7 @@ def batch(requests: Sequence[int] = (), **facts: int) -> Iterator[None]:
     >>> with dynaflow.batch(requests=[3, 1, 4], decoding=1):
     ...     fast(input_ids)
     """
-    token = _current.set((tuple(requests), tuple(sorted(facts.items()))))
+    token = _current.set(_C.BatchFacts(requests, facts))
     try:
         yield
     finally:

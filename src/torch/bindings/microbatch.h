@@ -14,15 +14,14 @@ namespace dynaflow::bindings {
 /// asks, once per range of rows. Everything here is guarded by the GIL.
 class RunContext : public aten::Caller {
  public:
-  RunContext(Batch batch, pybind11::object hook)
-      : batch_(std::move(batch)), hook_(std::move(hook)) {}
+  /// `batch` must outlive it.
+  RunContext(const Batch& batch, pybind11::object hook) : batch_(batch), hook_(std::move(hook)) {}
 
-  [[nodiscard]] const Batch& batch() const { return batch_; }
   /// The hook's answer for rows [first, first + count); None without a hook.
   [[nodiscard]] pybind11::object of(std::int64_t first, std::int64_t count);
 
  private:
-  Batch batch_;
+  const Batch& batch_;
   pybind11::object hook_;
   std::map<std::pair<std::int64_t, std::int64_t>, pybind11::object> made_;
 };

@@ -15,8 +15,14 @@ namespace py = pybind11;
 namespace dynaflow::bindings {
 namespace {
 
+using model::BatchFacts;
 using model::Item;
 using model::Model;
+
+const BatchFacts& or_empty(const BatchFacts* facts) {
+  static const BatchFacts kNone;
+  return facts != nullptr ? *facts : kNone;
+}
 
 Item to_item(PyObject* object) {
   if (THPVariable_Check(object)) return THPVariable_Unpack(object);
@@ -32,42 +38,44 @@ py::object to_python(Item item) {
   return py::none();
 }
 
-std::vector<Item> to_items(const py::list& arguments) {
-  std::vector<Item> items;
-  items.reserve(arguments.size());
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    items.push_back(to_item(PyList_GET_ITEM(arguments.ptr(), static_cast<Py_ssize_t>(i))));
+py::list to_python(std::vector<Item>& items) {
+  py::list list(items.size());
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i),
+                    to_python(std::move(items[i])).release().ptr());
   }
-  return items;
+  return list;
 }
 
-py::list run(Model& model, const py::list& arguments, std::vector<std::int64_t> requests,
-             std::map<std::string, std::int64_t> facts, bool trace, const py::object& context) {
-  const std::vector<Item> items = to_items(arguments);
-  const model::BatchFacts about{std::move(requests), std::move(facts)};
-  RunContext of_run(model.batch_of(items, about), context);
+py::list run(Model& model, const py::list& arguments, const BatchFacts* facts, bool trace,
+             const py::object& context) {
+  const Model::Lent work = model.lend();
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    work->items.push_back(to_item(PyList_GET_ITEM(arguments.ptr(), static_cast<Py_ssize_t>(i))));
+  }
+  model.read_batch(*work, or_empty(facts));
+  RunContext of_run(work->batch, context);
   RunOptions options;
   if (trace) options.trace = RunOptions::Trace::kOn;
-  auto outputs = [&] {
+  auto well = [&] {
     const py::gil_scoped_release no_gil;
-    return model.run(items, about, options, of_run);
+    return model.run(*work, options, of_run);
   }();
-  py::list returned;
-  for (Item& item : unwrap(std::move(outputs))) returned.append(to_python(std::move(item)));
-  return returned;
+  unwrap(std::move(well));
+  return to_python(work->returned);
 }
 
 /// Sizes by the names of the capture's free symbols, in their order.
 Batch batch_of(const Model& model, const std::vector<std::int64_t>& sizes,
-               std::vector<std::int64_t> requests, std::map<std::string, std::int64_t> facts) {
+               const BatchFacts& facts) {
   const capture::Capture& capture = model.cut().capture();
   Batch batch;
   batch.symbols = sizes;
   batch.symbols.resize(capture.symbols.size());
   capture.complete(batch.symbols);
   batch.rows = capture.batch().valid() ? batch.symbols[capture.batch().index] : 1;
-  batch.requests = std::move(requests);
-  batch.facts = std::move(facts);
+  batch.requests = facts.requests;
+  batch.facts = facts.facts;
   return batch;
 }
 
@@ -126,9 +134,29 @@ std::string merged(const Model& model) {
   return text;
 }
 
+std::size_t hash_of(const BatchFacts& facts) {
+  std::size_t hash = facts.requests.size();
+  const auto add = [&](std::size_t part) { hash = hash * 31 + part; };
+  for (const std::int64_t rows : facts.requests) add(static_cast<std::size_t>(rows));
+  for (const auto& [name, value] : facts.facts) {
+    add(std::hash<std::string>()(name));
+    add(static_cast<std::size_t>(value));
+  }
+  return hash;
+}
+
+void add_facts(py::module_& module) {
+  py::class_<BatchFacts>(module, "BatchFacts", "What a caller says of a batch beyond its tensors.")
+      .def(py::init<std::vector<std::int64_t>, std::map<std::string, std::int64_t>>(),
+           py::arg("requests"), py::arg("facts"))
+      .def("__eq__", [](const BatchFacts& a, const BatchFacts& b) { return a == b; })
+      .def("__hash__", &hash_of);
+}
+
 }  // namespace
 
 void add_model(py::module_& module) {
+  add_facts(module);
   py::class_<cut::Rule>(module, "Rule")
       .def(py::init(&to_rule), py::arg("selects"), py::arg("patterns"), py::arg("tags"));
   py::class_<Model, std::shared_ptr<Model>>(module, "Model")
@@ -141,19 +169,16 @@ void add_model(py::module_& module) {
            }),
            py::arg("document"), py::arg("rules"), py::arg("scheduler"), py::arg("constants"),
            py::arg("row_wise") = std::vector<std::string>())
-      .def("run", &run, py::arg("arguments"), py::arg("requests") = std::vector<std::int64_t>(),
-           py::arg("facts") = std::map<std::string, std::int64_t>(), py::arg("trace") = false,
-           py::arg("context") = py::none())
+      .def("run", &run, py::arg("arguments"), py::arg("facts") = py::none(),
+           py::arg("trace") = false, py::arg("context") = py::none())
       .def(
           "split",
-          [](Model& model, const std::vector<std::int64_t>& sizes,
-             std::vector<std::int64_t> requests, std::map<std::string, std::int64_t> facts) {
-            const Batch batch = batch_of(model, sizes, std::move(requests), std::move(facts));
+          [](Model& model, const std::vector<std::int64_t>& sizes, const BatchFacts* facts) {
+            const Batch batch = batch_of(model, sizes, or_empty(facts));
             const py::gil_scoped_release no_gil;
             return unwrap(model.split(batch));
           },
-          py::arg("sizes"), py::arg("requests") = std::vector<std::int64_t>(),
-          py::arg("facts") = std::map<std::string, std::int64_t>())
+          py::arg("sizes"), py::arg("facts") = py::none())
       .def_property_readonly("plan",
                              [](const Model& model) {
                                const auto program = model.last_program();

@@ -2,6 +2,7 @@
 
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/ops/empty_strided.h>
+#include <c10/core/CPUAllocator.h>
 
 #include <pthread.h>
 
@@ -31,6 +32,43 @@ Binding binding_of(ValueId value, const at::Tensor& tensor, Binding::Use use) {
   return {value, static_cast<std::byte*>(tensor.data_ptr()),
           static_cast<std::int64_t>(tensor.nbytes()), use,
           static_cast<std::int64_t>(tensor.element_size())};
+}
+
+bool is_cpu_tensor(const at::Tensor& tensor, std::size_t dims) {
+  return tensor.device().is_cpu() && tensor.layout() == c10::kStrided &&
+         tensor.sizes().size() == dims;
+}
+
+bool is_laid_out(const at::Tensor& tensor, c10::IntArrayRef strides) {
+  if (tensor.is_conj() || tensor.is_neg()) return false;
+  if (tensor.strides() == strides) return true;
+  for (std::size_t d = 0; d < strides.size(); ++d) {
+    if (tensor.sizes()[d] != 1 && tensor.strides()[d] != strides[d]) return false;
+  }
+  return true;
+}
+
+/// The symbol that an input gives a value to, if it is one.
+std::optional<SymbolId> symbol_of(const Input& input) {
+  const auto& terms = input.symbol.terms();
+  if (input.role != Input::Role::kSymbol || terms.size() != 1) return {};
+  return terms.front().factors.size() == 1 ? std::optional(terms.front().factors.front())
+                                           : std::nullopt;
+}
+
+/// Per tensor: its place among others of its kind, if it is of that kind.
+using Places = std::vector<std::optional<std::size_t>>;
+
+/// Which of the capture's inputs without its constants each tensor is.
+Places items_of(const capture::Capture& capture) {
+  Places places(capture.tensors.size());
+  std::size_t item = 0;
+  for (const Input& input : capture.inputs) {
+    if (input.role == Input::Role::kConstant) continue;
+    if (input.tensor.valid()) places[input.tensor.index] = item;
+    ++item;
+  }
+  return places;
 }
 
 Unexpected refuse(Rule rule, std::string message, std::string where, std::string fix) {
@@ -90,9 +128,8 @@ Model::Model(std::shared_ptr<const cut::Cut> cut, cut::CutGraph graph,
     : cut_(std::move(cut)),
       scheduler_(std::move(scheduler)),
       constants_(std::move(constants)),
-      result_of_(cut_->capture().tensors.size(), -1),
-      item_of_(cut_->capture().tensors.size(), -1),
-      undone_(undone) {
+      undone_(undone),
+      shapes_(CompileOptions{}.programs) {
   find_bound(graph);
   find_results(graph);
   graph_ = std::make_shared<const Graph>(std::move(graph.graph));
@@ -121,8 +158,8 @@ void Model::find_bound(const cut::CutGraph& graph) {
   for (const Input& input : cut_->capture().inputs) {
     const bool is_constant = input.role == Input::Role::kConstant;
     const std::size_t at = is_constant ? constant++ : item++;
+    if (const auto symbol = symbol_of(input)) given_.push_back({at, *symbol});
     if (!input.tensor.valid()) continue;
-    if (!is_constant) item_of_[input.tensor.index] = static_cast<std::int32_t>(at);
     const ValueId value = graph.values[input.tensor.index];
     if (!value.valid()) continue;
     bound_.push_back(
@@ -133,101 +170,64 @@ void Model::find_bound(const cut::CutGraph& graph) {
 }
 
 void Model::find_results(const cut::CutGraph& graph) {
-  const cut::Views views(cut_->capture());
-  for (const capture::Output& output : cut_->capture().outputs) {
+  const capture::Capture& capture = cut_->capture();
+  const cut::Views views(capture);
+  const Places item_of = items_of(capture);
+  Places result_of(capture.tensors.size());
+  for (const capture::Output& output : capture.outputs) {
     Returned& returned = returned_.emplace_back();
     if (!output.tensor.valid()) continue;
-    returned.chain = views.chain(cut_->capture(), output.tensor);
     const TensorId base = cut_->base[output.tensor.index];
-    if (item_of_[base.index] >= 0 || result_of_[base.index] >= 0) continue;
-    result_of_[base.index] = static_cast<std::int32_t>(results_.size());
-    results_.push_back({graph.values[base.index], base, cut::layout_of(cut_->rows, base).strides});
+    if (!item_of[base.index] && !result_of[base.index]) {
+      result_of[base.index] = results_.size();
+      results_.push_back(
+          {graph.values[base.index], base, cut::layout_of(cut_->rows, base).strides});
+    }
+    returned = {result_of[base.index], item_of[base.index], views.chain(capture, output.tensor)};
   }
 }
 
-Batch Model::batch_of(const std::vector<Item>& items, const BatchFacts& facts) const {
+Model::Lent Model::lend() {
+  const std::scoped_lock lock(mutex_);
+  if (spare_.empty()) return {new Workspace, TakeBack{this}};
+  Lent lent(spare_.back().release(), TakeBack{this});
+  spare_.pop_back();
+  return lent;
+}
+
+void Model::take_back(Workspace* lent) {
+  lent->release_tensors();
+  const std::scoped_lock lock(mutex_);
+  spare_.emplace_back(lent);
+}
+
+void Model::read_batch(Workspace& work, const BatchFacts& facts) const {
   const capture::Capture& capture = cut_->capture();
-  Batch batch;
-  batch.symbols.resize(capture.symbols.size());
-  std::size_t item = 0;
-  for (const Input& input : capture.inputs) {
-    if (input.role == Input::Role::kConstant) continue;
-    const Item& given = items[item++];
-    if (input.role != Input::Role::kSymbol) continue;
-    const auto& terms = input.symbol.terms();
-    if (terms.size() != 1 || terms.front().factors.size() != 1) continue;
-    batch.symbols[terms.front().factors.front().index] = std::get<std::int64_t>(given);
+  Batch& batch = work.batch;
+  batch.symbols.assign(capture.symbols.size(), 0);
+  for (const auto& [item, symbol] : given_) {
+    batch.symbols[symbol.index] = std::get<std::int64_t>(work.items[item]);
   }
   capture.complete(batch.symbols);
   batch.rows = capture.batch().valid() ? batch.symbols[capture.batch().index] : 1;
   batch.requests = facts.requests;
   batch.facts = facts.facts;
-  return batch;
 }
 
-Result<std::shared_ptr<const Program>> Model::program(const Batch& batch) {
-  return compiled().program(batch);
-}
-
-Result<at::Tensor> Model::tensor_for(const Bound& bound, const std::vector<Item>& items,
-                                     const Batch& batch) const {
-  if (bound.from == Bound::From::kConstant) return constants_[bound.item];
-  const auto* tensor = std::get_if<at::Tensor>(&items[bound.item]);
-  if (tensor == nullptr || !tensor->device().is_cpu() || tensor->layout() != c10::kStrided ||
-      tensor->dim() != static_cast<std::int64_t>(bound.strides.size())) {
-    return refuse(kBadBinding,
-                  "argument " + std::to_string(bound.item) + " is no dense CPU tensor of " +
-                      std::to_string(bound.strides.size()) + " dimensions",
-                  "Model::run", "pass what was captured");
-  }
-  bool as_expected = !tensor->is_conj() && !tensor->is_neg();
-  for (std::size_t d = 0; d < bound.strides.size(); ++d) {
-    const auto dim = static_cast<std::int64_t>(d);
-    as_expected = as_expected && (tensor->size(dim) == 1 ||
-                                  tensor->stride(dim) == bound.strides[d].evaluate(batch.symbols));
-  }
-  if (as_expected) return *tensor;
-  auto dense = at::empty_strided(tensor->sizes(), aten::evaluate(bound.strides, batch.symbols),
-                                 tensor->options());
-  dense.copy_(*tensor);
-  return dense;
-}
-
-Result<Model::Tensors> Model::bind(const std::vector<Item>& items, const Batch& batch) const {
-  Tensors tensors;
-  tensors.bindings.reserve(bound_.size() + results_.size());
-  tensors.inputs.reserve(bound_.size());
-  for (const Bound& bound : bound_) {
-    auto tensor = tensor_for(bound, items, batch);
-    if (!tensor) return Unexpected(tensor.error());
-    tensors.inputs.push_back(*std::move(tensor));
-    tensors.bindings.push_back(binding_of(bound.value, tensors.inputs.back(), bound.use));
-  }
-  for (const Memory& memory : results_) {
-    const capture::Tensor& tensor = cut_->capture().tensor(memory.tensor);
-    tensors.results.push_back(at::empty_strided(
-        aten::evaluate(tensor.sizes, batch.symbols), aten::evaluate(memory.strides, batch.symbols),
-        at::TensorOptions(aten::to_scalar_type(tensor.dtype))));
-    tensors.bindings.push_back(
-        binding_of(memory.value, tensors.results.back(), Binding::Use::kWritable));
-  }
-  return tensors;
-}
-
-Result<Stats> Model::launch(const std::shared_ptr<Program>& program, const Batch& batch,
-                            const Tensors& tensors, RunOptions options, aten::Caller& caller) {
+Result<Stats> Model::launch(Workspace& work, const std::shared_ptr<Program>& program,
+                            RunOptions options, aten::Caller& caller) {
   options.context = &caller;
-  if (!agreements_->are_needed()) return program->run(tensors.bindings, options);
+  if (!agreements_->are_needed()) return program->run(work.bindings, options);
   if (auto whole = agreements_->check_groups(); !whole) return Unexpected(whole.error());
-  const auto split = compiled().split(batch);
+  const auto split = compiled().split(work.batch);
   if (!split) return Unexpected(split.error());
-  const auto texts = agreements_->of(program, *split, batch.symbols);
+  const auto texts = agreements_->of(program, *split, work.batch.symbols);
   collective::RunAgreement agreement(*texts);
   caller.agreement = &agreement;
   if (options.watch.stall_after.count() > 0) {
     options.watch.stall_after = std::max(options.watch.stall_after, 2 * agreements_->timeout());
   }
-  auto stats = program->run(tensors.bindings, options);
+  auto stats = program->run(work.bindings, options);
   caller.agreement = nullptr;
   if (!stats && !stats.error().broke(kRanksDisagree)) {
     agreement.mark_broken("a run ended early: " + stats.error().first().message);
@@ -235,36 +235,104 @@ Result<Stats> Model::launch(const std::shared_ptr<Program>& program, const Batch
   return stats;
 }
 
-Result<std::vector<Item>> Model::run(const std::vector<Item>& items, const BatchFacts& facts,
-                                     const RunOptions& options, aten::Caller& caller) {
+Result<void> Model::run(Workspace& work, const RunOptions& options, aten::Caller& caller) {
   const at::AutoDispatchBelowADInplaceOrView below_autograd;
-  const Batch batch = batch_of(items, facts);
-  const auto program = compiled().program(batch);
+  const auto program = compiled().program(work.batch);
   if (!program) return Unexpected(program.error());
-  const auto tensors = bind(items, batch);
-  if (!tensors) return Unexpected(tensors.error());
-  const auto stats = launch(*program, batch, *tensors, options, caller);
+  const auto shapes = shapes_for(work.batch.symbols);
+  if (auto bound = bind(work, *shapes); !bound) return bound;
+  const auto stats = launch(work, *program, options, caller);
   if (!stats) return Unexpected(stats.error());
-  const std::int64_t copied = finish_inputs(items, *tensors);
+  const std::int64_t copied = finish_inputs(work);
   {
     const std::scoped_lock lock(mutex_);
     last_stats_ = *stats;
     last_stats_.copied_bytes += copied;
     last_program_ = *program;
   }
-  return give_back(items, batch, *tensors);
+  give_back(work, *shapes);
+  return {};
 }
 
-std::int64_t Model::finish_inputs(const std::vector<Item>& items, const Tensors& tensors) const {
+std::shared_ptr<const Shapes> Model::shapes_for(const std::vector<std::int64_t>& symbols) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (const auto* known = shapes_.find(symbols)) return *known;
+  }
+  auto made = std::make_shared<const Shapes>(make_shapes(symbols));  // calls torch: not in the lock
+  const std::scoped_lock lock(mutex_);
+  return shapes_.put(symbols, std::move(made));
+}
+
+Shapes Model::make_shapes(const std::vector<std::int64_t>& symbols) const {
+  const capture::Capture& capture = cut_->capture();
+  Shapes shapes;
+  for (const Bound& bound : bound_) {
+    shapes.strides.push_back(aten::evaluate(bound.strides, symbols));
+  }
+  for (const Memory& memory : results_) {
+    const capture::Tensor& tensor = capture.tensor(memory.tensor);
+    shapes.results.push_back(make_form(tensor.dtype, aten::evaluate(tensor.sizes, symbols),
+                                       aten::evaluate(memory.strides, symbols)));
+  }
+  for (const Returned& returned : returned_) {
+    at::Tensor& form = shapes.outputs.emplace_back();
+    if (!returned.result) continue;
+    form = view_through(capture, shapes.results[*returned.result], returned.chain, symbols);
+  }
+  return shapes;
+}
+
+Result<void> Model::bind(Workspace& work, const Shapes& shapes) const {
+  work.bindings.clear();
+  work.dense.resize(bound_.size());
+  for (std::size_t i = 0; i < bound_.size(); ++i) {
+    if (auto bound = bind_input(i, work, shapes); !bound) return bound;
+  }
+  for (std::size_t i = 0; i < results_.size(); ++i) {
+    const at::Tensor& form = shapes.results[i];
+    const c10::Storage& memory = work.results.emplace_back(
+        c10::Storage::use_byte_size_t(), form.nbytes(), c10::GetCPUAllocator(), /*resizable=*/true);
+    work.bindings.push_back({results_[i].value, static_cast<std::byte*>(memory.mutable_data()),
+                             static_cast<std::int64_t>(form.nbytes()), Binding::Use::kWritable,
+                             static_cast<std::int64_t>(form.element_size())});
+  }
+  return {};
+}
+
+Result<void> Model::bind_input(std::size_t i, Workspace& work, const Shapes& shapes) const {
+  const Bound& bound = bound_[i];
+  if (bound.from == Bound::From::kConstant) {
+    work.bindings.push_back(binding_of(bound.value, constants_[bound.item], bound.use));
+    return {};
+  }
+  const auto* given = std::get_if<at::Tensor>(&work.items[bound.item]);
+  const std::vector<std::int64_t>& strides = shapes.strides[i];
+  if (given == nullptr || !is_cpu_tensor(*given, strides.size())) {
+    return refuse(kBadBinding,
+                  "argument " + std::to_string(bound.item) + " is no dense CPU tensor of " +
+                      std::to_string(strides.size()) + " dimensions",
+                  "Model::run", "pass what was captured");
+  }
+  if (!is_laid_out(*given, strides)) {
+    work.dense[i] = at::empty_strided(given->sizes(), strides, given->options());
+    work.dense[i].copy_(*given);
+    given = &work.dense[i];
+  }
+  work.bindings.push_back(binding_of(bound.value, *given, bound.use));
+  return {};
+}
+
+std::int64_t Model::finish_inputs(const Workspace& work) const {
   std::int64_t copied = 0;
   for (std::size_t i = 0; i < bound_.size(); ++i) {
-    if (bound_[i].from == Bound::From::kConstant) continue;
-    const at::Tensor& seen = tensors.inputs[i];
-    const at::Tensor& given = std::get<at::Tensor>(items[bound_[i].item]);
+    const at::Tensor& dense = work.dense[i];
     const bool written = bound_[i].use == Binding::Use::kWritable;
-    if (!seen.is_same(given)) {
-      copied += static_cast<std::int64_t>(seen.nbytes()) * (written ? 2 : 1);
-      if (written) given.copy_(seen);
+    if (bound_[i].from == Bound::From::kConstant || (!dense.defined() && !written)) continue;
+    const at::Tensor& given = std::get<at::Tensor>(work.items[bound_[i].item]);
+    if (dense.defined()) {
+      copied += static_cast<std::int64_t>(dense.nbytes()) * (written ? 2 : 1);
+      if (written) given.copy_(dense);
     }
     // So that autograd notices, as it does when PyTorch itself writes to a tensor.
     if (written && !given.is_inference()) given.unsafeGetTensorImpl()->bump_version();
@@ -272,45 +340,21 @@ std::int64_t Model::finish_inputs(const std::vector<Item>& items, const Tensors&
   return copied;
 }
 
-std::vector<Item> Model::give_back(const std::vector<Item>& items, const Batch& batch,
-                                   const Tensors& tensors) const {
+void Model::give_back(Workspace& work, const Shapes& shapes) const {
   const capture::Capture& capture = cut_->capture();
-  std::vector<Item> returned;
-  returned.reserve(returned_.size());
   for (std::size_t i = 0; i < returned_.size(); ++i) {
-    const capture::Output& output = capture.outputs[i];
-    if (output.symbol) {
-      returned.emplace_back(output.symbol->evaluate(batch.symbols));
-    } else if (!output.tensor.valid()) {
-      returned.emplace_back();
+    const Returned& returned = returned_[i];
+    if (returned.result) {
+      work.returned.emplace_back(in_memory(shapes.outputs[i], work.results[*returned.result]));
+    } else if (returned.item) {
+      const auto& given = std::get<at::Tensor>(work.items[*returned.item]);
+      work.returned.emplace_back(view_through(capture, given, returned.chain, work.batch.symbols));
+    } else if (capture.outputs[i].symbol) {
+      work.returned.emplace_back(capture.outputs[i].symbol->evaluate(work.batch.symbols));
     } else {
-      const std::uint32_t base = cut_->base[output.tensor.index].index;
-      const at::Tensor memory =
-          result_of_[base] >= 0
-              ? tensors.results[static_cast<std::size_t>(result_of_[base])]
-              : std::get<at::Tensor>(items[static_cast<std::size_t>(item_of_[base])]);
-      returned.emplace_back(view_through(memory, returned_[i].chain, batch.symbols));
+      work.returned.emplace_back();
     }
   }
-  return returned;
-}
-
-at::Tensor Model::view_through(at::Tensor base, const std::vector<cut::Views::Link>& chain,
-                               const std::vector<std::int64_t>& symbols) const {
-  for (const cut::Views::Link& link : chain) {
-    const capture::Call& call = cut_->capture().call(link.call);
-    const auto handle = c10::Dispatcher::singleton().findSchema({call.op, call.overload});
-    const aten::Scope scope{symbols, [&](TensorId) { return base; }};
-    torch::jit::Stack stack;
-    for (std::size_t a = 0; a < call.arguments.size(); ++a) {
-      stack.push_back(
-          aten::to_ivalue(call.arguments[a], handle->schema().arguments()[a].real_type(), scope));
-    }
-    handle->callBoxed(stack);
-    base = stack.front().isTensor() ? stack.front().toTensor()
-                                    : stack.front().toTensorVector()[link.output];
-  }
-  return base;
 }
 
 Stats Model::last_stats() const {

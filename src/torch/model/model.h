@@ -6,25 +6,26 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
+#include "dynaflow/base/lru_cache.h"
 #include "dynaflow/compile.h"
 #include "import/cut/cut.h"
 #include "import/cut/views.h"
 #include "import/inplace/in_place.h"
 #include "torch/aten/caller.h"
 #include "torch/collective/agreement.h"
+#include "torch/model/shapes.h"
+#include "torch/model/workspace.h"
 
 namespace dynaflow::model {
-
-/// What the framework passes in or gets back: a tensor, a size, or nothing we know of.
-using Item = std::variant<std::monostate, at::Tensor, std::int64_t>;
 
 /// What the caller may say of one batch beyond its tensors.
 struct BatchFacts {
   std::vector<std::int64_t> requests = {};
   std::map<std::string, std::int64_t> facts = {};
+
+  friend bool operator==(const BatchFacts&, const BatchFacts&) = default;
 };
 
 /// Lanes of the CPU, shared by all models of the process so that they do not compete for cores. A
@@ -46,18 +47,22 @@ class Model {
       std::shared_ptr<const OpScheduler> scheduler, std::vector<at::Tensor> constants,
       const rows::Declarations& declarations = {});
 
-  /// `items` are parallel to the capture's inputs without its constants.
+  struct TakeBack {
+    Model* model;
+    void operator()(Workspace* lent) const { model->take_back(lent); }
+  };
+  /// A workspace that its Model gets back in the end, and must outlive.
+  using Lent = std::unique_ptr<Workspace, TakeBack>;
+  /// For one run, to be filled with items.
+  [[nodiscard]] Lent lend();
+  /// Says which batch the items are.
+  void read_batch(Workspace& work, const BatchFacts& facts) const;
+  /// From the items of a batch that was read to what is returned.
   /// `caller` becomes the run's context.
-  [[nodiscard]] Result<std::vector<Item>> run(const std::vector<Item>& items,
-                                              const BatchFacts& facts, const RunOptions& options,
-                                              aten::Caller& caller);
+  [[nodiscard]] Result<void> run(Workspace& work, const RunOptions& options, aten::Caller& caller);
 
   /// How the strategy splits such a batch.
   [[nodiscard]] Result<Split> split(const Batch& batch) { return compiled().split(batch); }
-  /// The batch that these items are.
-  [[nodiscard]] Batch batch_of(const std::vector<Item>& items, const BatchFacts& facts = {}) const;
-  /// The plan for such a batch.
-  [[nodiscard]] Result<std::shared_ptr<const Program>> program(const Batch& batch);
   [[nodiscard]] const cut::Cut& cut() const { return *cut_; }
   [[nodiscard]] const Graph& graph() const { return *graph_; }
   [[nodiscard]] const OpScheduler& scheduler() const { return *scheduler_; }
@@ -75,9 +80,17 @@ class Model {
     capture::TensorId tensor;
     std::vector<Extent> strides;
   };
-  /// How an output is seen in its base: the view calls that lead there.
+  /// Where an output is: in some result's memory or in an item, seen through view calls; or
+  /// nowhere.
   struct Returned {
-    std::vector<cut::Views::Link> chain;
+    std::optional<std::size_t> result = {};  ///< place in results_
+    std::optional<std::size_t> item = {};
+    std::vector<cut::Views::Link> chain = {};
+  };
+  /// An item that is the value of a symbol.
+  struct Given {
+    std::size_t item;
+    SymbolId symbol;
   };
   struct Bound {
     ValueId value;
@@ -94,34 +107,25 @@ class Model {
   [[nodiscard]] CompiledGraph& compiled();
   void find_bound(const cut::CutGraph& graph);
   void find_results(const cut::CutGraph& graph);
-  [[nodiscard]] at::Tensor view_through(at::Tensor base, const std::vector<cut::Views::Link>& chain,
-                                        const std::vector<std::int64_t>& symbols) const;
-  struct Tensors {
-    std::vector<at::Tensor> inputs;   ///< held until the run ends
-    std::vector<at::Tensor> results;  ///< parallel to results_
-    std::vector<Binding> bindings;
-  };
   /// Runs, and agrees with other ranks about it where there are any.
-  [[nodiscard]] Result<Stats> launch(const std::shared_ptr<Program>& program, const Batch& batch,
-                                     const Tensors& tensors, RunOptions options,
-                                     aten::Caller& caller);
-  [[nodiscard]] Result<Tensors> bind(const std::vector<Item>& items, const Batch& batch) const;
+  [[nodiscard]] Result<Stats> launch(Workspace& work, const std::shared_ptr<Program>& program,
+                                     RunOptions options, aten::Caller& caller);
+  void take_back(Workspace* lent);
+  [[nodiscard]] std::shared_ptr<const Shapes> shapes_for(const std::vector<std::int64_t>& symbols);
+  [[nodiscard]] Shapes make_shapes(const std::vector<std::int64_t>& symbols) const;
+  [[nodiscard]] Result<void> bind(Workspace& work, const Shapes& shapes) const;
+  [[nodiscard]] Result<void> bind_input(std::size_t i, Workspace& work, const Shapes& shapes) const;
   /// Inputs with gaps were copied: writes go back. Says how many bytes that was.
-  [[nodiscard]] std::int64_t finish_inputs(const std::vector<Item>& items,
-                                           const Tensors& tensors) const;
-  [[nodiscard]] std::vector<Item> give_back(const std::vector<Item>& items, const Batch& batch,
-                                            const Tensors& tensors) const;
-  [[nodiscard]] Result<at::Tensor> tensor_for(const Bound& bound, const std::vector<Item>& items,
-                                              const Batch& batch) const;
+  [[nodiscard]] std::int64_t finish_inputs(const Workspace& work) const;
+  void give_back(Workspace& work, const Shapes& shapes) const;
 
   std::shared_ptr<const cut::Cut> cut_;
   std::shared_ptr<const OpScheduler> scheduler_;
   std::vector<at::Tensor> constants_;
   std::vector<Bound> bound_;
   std::vector<Memory> results_;
-  std::vector<Returned> returned_;       ///< parallel to the capture's outputs
-  std::vector<std::int32_t> result_of_;  ///< per tensor: place in results_, or -1
-  std::vector<std::int32_t> item_of_;    ///< per tensor: place in items, or -1
+  std::vector<Returned> returned_;  ///< parallel to the capture's outputs
+  std::vector<Given> given_;
   inplace::Undone undone_;
   std::shared_ptr<const Graph> graph_;
   std::unique_ptr<collective::Agreements> agreements_;
@@ -131,6 +135,8 @@ class Model {
   std::uint32_t generation_ = 0;  ///< of the process, when compiled_ was made
   Stats last_stats_;
   std::shared_ptr<const Program> last_program_;
+  LruCache<std::vector<std::int64_t>, std::shared_ptr<const Shapes>> shapes_;  ///< by symbols
+  std::vector<std::unique_ptr<Workspace>> spare_;
 };
 
 }  // namespace dynaflow::model
