@@ -32,10 +32,8 @@ help: ## list the targets
 	@grep -hE '^[a-zA-Z%_-]+:.*## ' Makefile | sed -E 's/^([^:]+):.*## (.*)/  \1\t\2/' | expand -t 20
 
 .PHONY: run
-run: packages-build ## build the release and run examples/readme.cpp
-	cmake --preset release
-	cmake --build --preset release --target example_readme
-	build/release/examples/readme
+run: build-torch ## a Llama on two ranks: its transfers one by one, and hidden behind compute
+	PYTHONPATH=build/torch/python .venv/bin/python scripts/run.py
 
 .PHONY: python
 python: build-torch ## build the Python package; use it with PYTHONPATH=build/torch/python

@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import dynaflow
 import torch
 import torch.distributed as dist
 from support.bound import share
@@ -26,6 +25,8 @@ from support.report import FOLDER, Budget, Report, Row
 from support.rounds import Call, Effort, Spread
 from support.tensor_parallel import LAYERS, Decoder, Shape
 from torch import Tensor
+
+import dynaflow
 
 LINKS = (4.0, 2.0, 1.0, 0.5, 0.25)  # Gb/s each way
 BATCH = Shape(8, 32)

@@ -164,10 +164,9 @@ class Branches(OpScheduler):
     def __init__(self, lanes: int = 2, parts: int = 1) -> None: ...
 
 class CommOverlap(OpScheduler):
-    """Micro-batches leapfrog over a compute and a network lane: while one micro-batch's transfer is
-    on the wire, the others compute.
+    """While one micro-batch's transfer is on the wire, the others compute.
 
-    How many there are is given, or decided for each batch from what the model costs.
+    Micro-batches leapfrog over a compute and a network lane. How many there are is given, or decided for each batch from what the model costs.
     """
 
     @overload

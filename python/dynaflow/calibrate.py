@@ -3,6 +3,7 @@
 import platform
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ def calibrate(
     probe = compile(model, _Probe())
     points, transfers = [], 1
     for size in sizes:
-        part = tree_map_only(torch.Tensor, lambda t, n=size: _rows(t, largest, n), (args, kwargs))
+        part = tree_map_only(torch.Tensor, partial(_rows, largest, size), (args, kwargs))
         point, transfers = _measure(probe, size, *part)
         points.append(point)
     costs = MeasuredCosts(machine=platform.node(), transfers=max(transfers, 1), points=points)
@@ -94,7 +95,7 @@ def _fractions(largest: int) -> list[int]:
     return [-(-largest // parts) for parts in (1, 2, 3, 4)] + halves
 
 
-def _rows(tensor: torch.Tensor, largest: int, rows: int) -> torch.Tensor:
+def _rows(largest: int, rows: int, tensor: torch.Tensor) -> torch.Tensor:
     return tensor[:rows] if tensor.dim() > 0 and tensor.size(0) == largest else tensor
 
 

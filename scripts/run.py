@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""The main job: a Llama on two ranks, one transfer after the other and under CommOverlap.
+
+Two ranks of one core each, joined by a link of known speed. Prints the plan, both timelines and
+what is gained beside what could be; leaves a trace for Perfetto and a page to open in a browser.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+import torch
+from torch import Tensor, distributed, nn
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "bench"))
+
+from support.network import Link, RanksFailed, run_ranks  # noqa: E402
+
+import dynaflow  # noqa: E402
+
+ROWS, LENGTH, VOCABULARY, LAYERS, PARTS = 8, 32, 512, 4, 2
+ROUNDS = 7
+RESULTS = ROOT / "build/run"
+REPORT = RESULTS / "report.txt"
+
+
+class Hidden(nn.Module):
+    """What the layers make of token ids."""
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Without a cache: all tokens at once."""
+        hidden: Tensor = self.model(ids, use_cache=False).last_hidden_state
+        return hidden
+
+
+def shared_llama() -> nn.Module:
+    """Random weights, the same for all ranks, divided by transformers' own plan."""
+    from transformers import LlamaConfig, LlamaModel
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    warnings.simplefilter("ignore", FutureWarning)  # tp_plan moves into a config in a later version
+    folder = [tempfile.mkdtemp() if distributed.get_rank() == 0 else ""]
+    distributed.broadcast_object_list(folder, src=0)
+    if distributed.get_rank() == 0:
+        torch.manual_seed(0)
+        config = LlamaConfig(
+            hidden_size=1024,
+            intermediate_size=2816,
+            num_hidden_layers=LAYERS,
+            num_attention_heads=16,
+            num_key_value_heads=16,
+            vocab_size=VOCABULARY,
+        )
+        LlamaModel(config).save_pretrained(folder[0])
+    distributed.barrier()
+    return Hidden(LlamaModel.from_pretrained(folder[0], tp_plan="auto").eval())
+
+
+def timed(call: Callable[[], Tensor]) -> float:
+    distributed.barrier()
+    begin = time.perf_counter()
+    call()
+    return time.perf_counter() - begin
+
+
+def run_rank() -> None:
+    distributed.init_process_group("gloo")
+    torch.set_num_threads(1)
+    model = shared_llama()
+    ids = torch.randint(0, VOCABULARY, (ROWS, LENGTH), generator=torch.Generator().manual_seed(1))
+    arms = {
+        "Sequential": dynaflow.compile(model, dynaflow.Sequential(), engine="aten"),
+        "CommOverlap": dynaflow.compile(model, dynaflow.CommOverlap(PARTS), engine="aten"),
+    }
+    with torch.no_grad():
+        expected = model(ids)
+        errors = {
+            name: float((arm(ids) - expected).abs().max() / expected.abs().max())
+            for name, arm in arms.items()
+        }
+        times: dict[str, list[float]] = {name: [] for name in arms}
+        for _ in range(ROUNDS):
+            for name, arm in arms.items():
+                times[name].append(timed(lambda arm=arm: arm(ids)))  # type: ignore[misc]
+        timelines = {name: arm.timeline(ids) for name, arm in arms.items()}
+    assert max(errors.values()) <= 1e-5, errors
+    if distributed.get_rank() == 0:
+        report(arms["CommOverlap"].plan(), errors, times, timelines)
+    distributed.barrier()
+    distributed.destroy_process_group()
+
+
+def report(
+    plan: str,
+    errors: dict[str, float],
+    times: dict[str, list[float]],
+    timelines: dict[str, dynaflow.Timeline],
+) -> None:
+    lines = [plan]
+    for name, timeline in timelines.items():
+        took = f"{1e3 * median(times[name]):.0f} ms"
+        lines += [f"{name}: {took}, differs by {errors[name]:.0e} from eager", str(timeline)]
+    sequential, overlapped = (median(times[name]) for name in timelines)
+    network = [
+        end - begin for label, _, begin, end in timelines["Sequential"].spans if "all_" in label
+    ]
+    on_wire = sum(network) / 1e9
+    compute = timelines["Sequential"].total_ns / 1e9 - on_wire
+    pieces = len(network) * PARTS
+    bound = max(compute + on_wire / pieces, on_wire + compute / pieces)
+    lines.append(
+        f"speed-up {sequential / overlapped:.2f}x, {sequential / bound:.2f}x at best: by turns, "
+        f"compute takes {1e3 * compute:.0f} ms and the network {1e3 * on_wire:.0f} ms\n"
+    )
+    lines.append(str(timelines["CommOverlap"].explain()))
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    timelines["CommOverlap"].save(str(RESULTS / "trace.json"))
+    dynaflow.save_html(str(RESULTS / "timeline.html"), timelines)
+    REPORT.write_text("\n".join(lines))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--gigabits", type=float, default=0.5, help="of the link, each way")
+    options = parser.parse_args()
+    if "RANK" in os.environ:
+        run_rank()
+        return
+    print(f"two ranks of one core each, {options.gigabits:g} Gb/s between them", flush=True)
+    with Link(gigabits=options.gigabits) as link:
+        try:
+            run_ranks([sys.executable, *sys.argv], link, timeout=300)
+        except RanksFailed as failure:
+            sys.exit(f"run: {failure}")
+    print(REPORT.read_text())
+    print(f"wrote {RESULTS / 'trace.json'} for Perfetto and {RESULTS / 'timeline.html'} to open")
+
+
+if __name__ == "__main__":
+    main()
