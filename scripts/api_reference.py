@@ -18,7 +18,8 @@ PAGE = ROOT / "docs/api.md"
 SECTIONS = {
     "Running a model": ["compile", "CompiledModule", "batch", "microbatch"],
     "Where a model is cut": ["SplitModule", "SplitFunc", "mark"],
-    "Strategies": ["OpScheduler", "Sequential", "Leapfrog", "Branches"],
+    "Strategies": ["OpScheduler", "Sequential", "Leapfrog", "Branches", "CommOverlap"],
+    "What a model costs": ["calibrate", "MeasuredCosts", "CostPoint"],
     "What `split` sees": ["Batch", "Split"],
     "What `schedule` sees": ["ScheduleContext", "ReadyOp", "Microbatch", "Lane", "IssuedStep"],
     "What comes back": ["Error", "Finding"],
