@@ -1,6 +1,6 @@
 """A tensor-parallel model whose transfers disappear behind compute, by a strategy to copy.
 
-    torchrun --nproc-per-node 2 examples/python/comm_overlap.py
+torchrun --nproc-per-node 2 examples/python/comm_overlap.py
 """
 
 import torch

@@ -306,5 +306,51 @@ TEST(Decoding, UpdatesEveryCacheInPlace) {
   EXPECT_EQ(std::ranges::count(rows.capture.calls, "aten::index_copy_", &Call::op), 4);  // 2 layers
 }
 
+/// A product, its sum over the ranks, and what is made of it.
+struct Reduced : Sketch {
+  TensorId x = input({B, 8});
+  TensorId product = call("aten::relu", {x}, {B, 8});
+
+  TensorId reduce(TensorId of) {
+    return call("_c10d_functional::all_reduce", {of, "sum", "tp"}, {B, 8});
+  }
+  TensorId wait(TensorId of) { return call("_c10d_functional::wait_tensor", {of}, {B, 8}); }
+};
+
+TEST(Collective, WorksInPlaceWhereNobodyReadsItsArgumentAgain) {
+  Reduced s;
+  s.give_back(s.call("aten::exp", {s.wait(s.reduce(s.product))}, {s.B, 8}));
+  const Rewritten done(s);
+  EXPECT_THAT(done.ops(), ElementsAre("aten::relu", "_c10d_functional::all_reduce_",
+                                      "_c10d_functional::wait_tensor", "aten::exp"));
+  EXPECT_EQ(done.undone.collectives, 1U);
+  EXPECT_EQ(done.rows.capture.calls[2].arguments[0].tensor(), s.product);
+}
+
+TEST(Collective, KeepsAnArgumentThatSomebodyReadsOrThatIsTheCallers) {
+  Reduced s;
+  const TensorId sum = s.wait(s.reduce(s.product));
+  s.give_back(s.call("aten::add.Tensor", {sum, s.product}, {s.B, 8}));
+  s.give_back(s.wait(s.reduce(s.x)));
+  EXPECT_EQ(Rewritten(s).undone.collectives, 0U);
+}
+
+TEST(Collective, KeepsAnArgumentThatIsReturned) {
+  Reduced s;
+  s.give_back(s.product);
+  s.give_back(s.wait(s.reduce(s.product)));
+  EXPECT_EQ(Rewritten(s).undone.collectives, 0U);
+}
+
+TEST(Collective, ThatTheModelMadeInPlaceIsAgain) {
+  Reduced s;
+  const TensorId sum = s.wait(s.reduce(s.product));
+  s.give_back(
+      s.call("aten::exp", {s.call("aten::copy", {s.product, sum, false}, {s.B, 8})}, {s.B, 8}));
+  const Rewritten done(s);
+  EXPECT_THAT(done.ops(), ElementsAre("aten::relu", "_c10d_functional::all_reduce_",
+                                      "_c10d_functional::wait_tensor", "aten::alias", "aten::exp"));
+}
+
 }  // namespace
 }  // namespace dynaflow::inplace

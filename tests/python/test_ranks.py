@@ -40,8 +40,9 @@ def test_ranks_that_differ_say_where_and_go_on(how: str, line: str) -> None:
     assert re.search(line, message), message
 
 
-@pytest.mark.parametrize("layer", [0, 1, 2])
-@pytest.mark.parametrize("how", ["kill", "stall", "raise"])
+@pytest.mark.parametrize(
+    ("how", "layer"), [("kill", 0), ("kill", 2), ("stall", 1), ("raise", 0), ("raise", 1)]
+)
 def test_a_lost_rank_is_an_error_that_names_it(how: str, layer: int) -> None:
     started = ranks.start("lost", how, str(layer))
     output, errors = started[0].communicate(timeout=120)
@@ -53,6 +54,10 @@ def test_a_lost_rank_is_an_error_that_names_it(how: str, layer: int) -> None:
     assert re.search(r"all_reduce on microbatch \d failed on lane network: rank 0 of 2", first)
     assert "R11 group-broken" in again
     started[1].communicate(timeout=60)
+
+
+def test_random_sizes_stay_right_and_memory_stays() -> None:
+    assert "runs, memory" in run_well("soak", "120")
 
 
 def test_the_strategy_to_copy_runs_under_torchrun() -> None:

@@ -1,9 +1,13 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "support/sketch.h"
 
 namespace dynaflow::rows {
 namespace {
+
+using capture::TensorId;
+using testing::StartsWith;
 
 constexpr DType kI64 = DType::kI64;
 

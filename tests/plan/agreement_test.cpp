@@ -1,0 +1,52 @@
+#include "dynaflow/plan/agreement.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "dynaflow/schedule/op_scheduler.h"
+#include "dynaflow/strategies/comm_overlap.h"
+#include "dynaflow/strategies/strategies.h"
+#include "support/models.h"
+
+namespace dynaflow::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string text_of(const OpScheduler& strategy, const Split& split,
+                    const std::string& group = "tp") {
+  const Model model = two_layers();
+  const Plan plan = make_plan(model.graph, record(model.graph, strategy, split));
+  return agreement_text(model.graph, plan, split, {}, group);
+}
+
+TEST(Agreement, HasALineForEachStepAndTheSizesOfTransfers) {
+  EXPECT_THAT(text_of(CommOverlap(2), Split{{3, 1}}),
+              HasSubstr("strategy CommOverlap, 2 microbatches, group tp\n"
+                        "compute attn0.0\n"
+                        "network reduce0.0 24 i64 24 i64\n"
+                        "compute attn0.1\n"
+                        "network reduce0.1 8 i64 8 i64\n"));
+}
+
+TEST(Agreement, LeavesTheSizesOfOtherGroupsOut) {
+  EXPECT_THAT(text_of(CommOverlap(2), Split{{3, 1}}, "dp"), HasSubstr("network reduce0.0\n"));
+}
+
+TEST(Agreement, HasADigestThatSizesOfTransfersAndOrderChange) {
+  const std::string two = digest_of(text_of(CommOverlap(2), Split{{2, 2}}));
+  EXPECT_EQ(two, digest_of(text_of(CommOverlap(2), Split{{2, 2}})));
+  EXPECT_NE(two, digest_of(text_of(CommOverlap(2), Split{{3, 1}})));
+  EXPECT_NE(two, digest_of(text_of(Leapfrog(2), Split{{2, 2}})));
+}
+
+TEST(Agreement, DigestIsTheSameOnEveryMachine) { EXPECT_EQ(digest_of("a"), "af63dc4c8601ec8c"); }
+
+TEST(FirstDifference, IsTheLineAndBothWords) {
+  EXPECT_EQ(first_difference("a\nb\n", "a\nc\n"), "line 2 of the plan: \"b\" here, \"c\" there");
+  EXPECT_EQ(first_difference("a\n", "a\nc\n"), "line 2 of the plan: \"nothing\" here, \"c\" there");
+  EXPECT_EQ(first_difference("a\n", "a\n"), "");
+}
+
+}  // namespace
+}  // namespace dynaflow::testing
