@@ -295,7 +295,8 @@ TEST(Wait, IsPartOfNoOp) {
   const Networked s;
   const Cut cut = s.cut({});
   EXPECT_EQ(region_named(cut, "layers.0.all_reduce").writes.front(), s.reduced[0]);
-  EXPECT_THAT(region_names(cut), Not(Contains(HasSubstr("wait_tensor"))));
+  EXPECT_THAT(region_names(cut),
+              testing::Not(testing::Contains(testing::HasSubstr("wait_tensor"))));
 }
 
 TEST(Collective, ThatARuleNamesHasItsTags) {

@@ -24,9 +24,9 @@ TEST(Agreement, HasALineForEachStepAndTheSizesOfTransfers) {
   EXPECT_THAT(text_of(CommOverlap(2), Split{{3, 1}}),
               HasSubstr("strategy CommOverlap, 2 microbatches, group tp\n"
                         "compute attn0.0\n"
-                        "network reduce0.0 24 i64 24 i64\n"
+                        "network reduce0.0 9 i64 9 i64\n"
                         "compute attn0.1\n"
-                        "network reduce0.1 8 i64 8 i64\n"));
+                        "network reduce0.1 3 i64 3 i64\n"));
 }
 
 TEST(Agreement, LeavesTheSizesOfOtherGroupsOut) {

@@ -1,5 +1,6 @@
 """Two ranks: what is equal, what is refused, and what becomes of a rank whose peer is lost."""
 
+import os
 import re
 import subprocess
 import sys
@@ -64,7 +65,12 @@ def test_the_strategy_to_copy_runs_under_torchrun() -> None:
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2"]
     example = str(ROOT / "examples/python/comm_overlap.py")
     done = subprocess.run(
-        [*command, example], capture_output=True, text=True, timeout=180, check=False
+        [*command, example],
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
     )
     assert done.returncode == 0, done.stderr
     assert "network |" in done.stdout

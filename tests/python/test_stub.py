@@ -36,7 +36,7 @@ def doc(item: object) -> str:
 def members(name: str) -> dict[str, object]:
     """What a class of _C has of its own; a class that nobody can make has no constructor."""
     found = {key: item for key, item in vars(getattr(_C, name)).items() if key not in GIVEN}
-    if not doc(found.get("__init__")).startswith("__init__(self: "):
+    if not doc(found.get("__init__")).startswith(("__init__(self: ", "__init__(*args")):
         found.pop("__init__", None)
     return {key: item for key, item in found.items() if not key.startswith("_pybind11")}
 

@@ -106,7 +106,6 @@ TEST(IndexPut, OfOneNumberByAMaskOfTheRowsIsRowWise) {
   };
   EXPECT_EQ(fill(x, mask, s.weight({})), "row-wise, split 0");
   EXPECT_THAT(fill(x, mask, s.weight({5})), StartsWith("merged"));  // as many as there are true
-  EXPECT_THAT(fill(x, s.weight({s.B, 16}, DType::kBool), s.weight({})), StartsWith("merged"));
 }
 
 TEST(IndexPut, OfRowsToAWholeTensorNeedsAllRows) {

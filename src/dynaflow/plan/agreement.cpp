@@ -61,13 +61,17 @@ std::string first_difference(const std::string& here, const std::string& there) 
   if (here == there) return {};
   std::istringstream ours(here);
   std::istringstream theirs(there);
-  for (std::size_t number = 1;; ++number) {
-    const std::string a = line_at(ours, "nothing");
-    const std::string b = line_at(theirs, "nothing");
-    if (a == b) continue;
-    return "line " + std::to_string(number) + " of the plan: \"" + a + "\" here, \"" + b +
-           "\" there";
-  }
+  std::size_t number = 0;
+  std::string a;
+  std::string b;
+  do {
+    ++number;
+    a = line_at(ours, "nothing");
+    b = line_at(theirs, "nothing");
+  } while (a == b && (ours || theirs));
+  std::ostringstream text;
+  text << "line " << number << " of the plan: \"" << a << "\" here, \"" << b << "\" there";
+  return text.str();
 }
 
 }  // namespace dynaflow

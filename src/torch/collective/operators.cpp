@@ -66,7 +66,7 @@ Tensor rows_like(const Tensor& input, std::int64_t rows) {
 // NOLINTBEGIN(bugprone-easily-swappable-parameters,performance-unnecessary-value-param):
 // the signatures are PyTorch's.
 
-Tensor& all_reduce_(Tensor& input, std::string reduce_op, const c10::IValue& group_name) {
+Tensor& all_reduce_in_place(Tensor& input, std::string reduce_op, const c10::IValue& group_name) {
   const Group group = group_of(group_name);
   if (input.numel() == 0) return input;  // on every rank: sizes are agreed upon
   in_dense_memory(input, [&](const Tensor& dense) {
@@ -81,15 +81,15 @@ Tensor& all_reduce_(Tensor& input, std::string reduce_op, const c10::IValue& gro
 Tensor& all_reduce_out(const Tensor& input, std::string reduce_op, const c10::IValue& group_name,
                        Tensor& out) {
   out.copy_(input);
-  return all_reduce_(out, std::move(reduce_op), group_name);
+  return all_reduce_in_place(out, std::move(reduce_op), group_name);
 }
 
 Tensor all_reduce(const Tensor& input, std::string reduce_op, const c10::IValue& group_name) {
   Tensor out = input.clone(c10::MemoryFormat::Contiguous);
-  return all_reduce_(out, std::move(reduce_op), group_name);
+  return all_reduce_in_place(out, std::move(reduce_op), group_name);
 }
 
-Tensor& broadcast_(Tensor& input, std::int64_t src, const c10::IValue& group_name) {
+Tensor& broadcast_in_place(Tensor& input, std::int64_t src, const c10::IValue& group_name) {
   const Group group = group_of(group_name);
   if (input.numel() == 0) return input;
   in_dense_memory(input, [&](const Tensor& dense) {
@@ -104,12 +104,12 @@ Tensor& broadcast_(Tensor& input, std::int64_t src, const c10::IValue& group_nam
 Tensor& broadcast_out(const Tensor& input, std::int64_t src, const c10::IValue& group_name,
                       Tensor& out) {
   out.copy_(input);
-  return broadcast_(out, src, group_name);
+  return broadcast_in_place(out, src, group_name);
 }
 
 Tensor broadcast(const Tensor& input, std::int64_t src, const c10::IValue& group_name) {
   Tensor out = input.clone(c10::MemoryFormat::Contiguous);
-  return broadcast_(out, src, group_name);
+  return broadcast_in_place(out, src, group_name);
 }
 
 Tensor& all_gather_out(const Tensor& input, std::int64_t /*group_size*/,
@@ -224,10 +224,10 @@ TORCH_LIBRARY(dynaflow, library) {
 TORCH_LIBRARY_IMPL(dynaflow, CPU, library) {
   library.impl("all_reduce", &all_reduce);
   library.impl("all_reduce.out", &all_reduce_out);
-  library.impl("all_reduce_", &all_reduce_);
+  library.impl("all_reduce_", &all_reduce_in_place);
   library.impl("broadcast", &broadcast);
   library.impl("broadcast.out", &broadcast_out);
-  library.impl("broadcast_", &broadcast_);
+  library.impl("broadcast_", &broadcast_in_place);
   library.impl("all_gather_into_tensor", &all_gather);
   library.impl("all_gather_into_tensor.out", &all_gather_out);
   library.impl("reduce_scatter_tensor", &reduce_scatter);

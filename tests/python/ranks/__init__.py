@@ -33,6 +33,7 @@ def start(program: str, *arguments: str, ranks: int = 2) -> "list[subprocess.Pop
         "WORLD_SIZE": str(ranks),
         "GLOO_SOCKET_IFNAME": "lo",
         "OMP_NUM_THREADS": "1",
+        "PYTHONPATH": os.pathsep.join(sys.path),
     }
     return [
         subprocess.Popen(
