@@ -57,7 +57,7 @@ def error_of(compiled: nn.Module) -> dynaflow.Error | None:
 
 how = sys.argv[1]
 troubled = int(sys.argv[2])
-runs = int(sys.argv[3]) if len(sys.argv) > 3 else 0
+runs_before = int(sys.argv[3]) if len(sys.argv) > 3 else 0
 armed = False
 
 if __name__ == "__main__":
@@ -65,7 +65,7 @@ if __name__ == "__main__":
     with torch.no_grad():
         model = nn.Sequential(*[Layer(troubled=i == troubled) for i in range(3)])
         compiled = dynaflow.compile(model, dynaflow.CommOverlap(2), row_wise=["lost::trouble"])
-        for _ in range(runs + 1):
+        for _run in range(runs_before + 1):
             assert error_of(compiled) is None
         armed = distributed.get_rank() == 1
         begin = time.monotonic()
