@@ -7,6 +7,7 @@ import torch.distributed._functional_collectives as functional
 from torch import distributed, nn
 
 import dynaflow
+from ranks.as_told import AsTold
 
 WIDTH = 16
 
@@ -73,16 +74,6 @@ class Block(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return torch.relu(WAYS[self.way](self.down(torch.relu(self.up(x)))) * 2)
-
-
-class AsTold(dynaflow.OpScheduler):
-    """CommOverlap over as many micro-batches as the caller says: one capture serves all."""
-
-    def split(self, batch: dynaflow.Batch) -> dynaflow.Split:
-        return batch.even(batch.facts["parts"])
-
-    def schedule(self, ctx: dynaflow.ScheduleContext) -> None:
-        dynaflow.CommOverlap().schedule(ctx)
 
 
 def check(way: str) -> None:

@@ -18,6 +18,7 @@ from transformers import (
 )
 
 import dynaflow
+from ranks.as_told import AsTold
 
 SIZES = {
     "hidden_size": 64,
@@ -104,16 +105,6 @@ def dit() -> tuple[nn.Module, Callable[[int], tuple[torch.Tensor, ...]]]:
 
 
 MODELS = {"llama": llama, "qwen3_moe": qwen3_moe, "dit": dit}
-
-
-class AsTold(dynaflow.OpScheduler):
-    """CommOverlap over as many micro-batches as the caller says: one capture serves all."""
-
-    def split(self, batch: dynaflow.Batch) -> dynaflow.Split:
-        return batch.even(batch.facts["parts"])
-
-    def schedule(self, ctx: dynaflow.ScheduleContext) -> None:
-        dynaflow.CommOverlap().schedule(ctx)
 
 
 def check(name: str) -> None:

@@ -10,6 +10,7 @@ import torch.distributed._functional_collectives as functional
 from torch import distributed, nn
 
 import dynaflow
+from ranks.as_told import AsTold
 
 # mypy: disable-error-code="arg-type, no-any-return"
 
@@ -26,14 +27,6 @@ class Layer(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         part = self.down(torch.relu(self.up(x)))
         return torch.tanh(x + functional.all_reduce(part, "sum", distributed.group.WORLD))
-
-
-class AsTold(dynaflow.OpScheduler):
-    def split(self, batch: dynaflow.Batch) -> dynaflow.Split:
-        return batch.even(batch.facts["parts"])
-
-    def schedule(self, ctx: dynaflow.ScheduleContext) -> None:
-        dynaflow.CommOverlap().schedule(ctx)
 
 
 def resident() -> int:
