@@ -55,7 +55,10 @@ def test_the_readme_program_comes_first() -> None:
     assert blocks(ROOT / "README.md")[0][0] == "python"
 
 
-def test_the_readme_shows_what_its_programs_print(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_readme_shows_what_its_programs_print(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # what they keep in files is gone afterwards
     first, *others = programs(ROOT / "README.md")
     names = runpy.run_path(str(ROOT / "examples/python/readme.py"), run_name="__main__")
     assert capsys.readouterr().out == first.shown
