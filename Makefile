@@ -61,7 +61,8 @@ bench-%: packages-build packages-bench ## run one benchmark, bench/%.cpp or benc
 	build/release/bench/bench_$*
 
 .PHONY: models
-models: build-torch ## hold every model against itself and its rows against DTensor: ten minutes
+models: build-torch configure-dev ## hold every model against itself and its rows against DTensor: ten minutes
+	cmake --build --preset dev --target dynaflow-rows
 	for report in table confirm confirm_dtensor held_back_report; do \
 	  PYTHONPATH=build/torch/python .venv/bin/python tests/models/$$report.py; \
 	done
