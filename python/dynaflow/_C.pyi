@@ -205,15 +205,28 @@ class CostPoint:
 class MeasuredCosts:
     """What a model costs on one machine, by rows: see `calibrate`."""
 
-    def __init__(self, *, machine: str, transfers: int, points: Sequence[CostPoint]) -> None: ...
+    def __init__(
+        self,
+        *,
+        machine: str,
+        transfers: int,
+        points: Sequence[CostPoint],
+        slowdowns: Sequence[float] = ...,
+    ) -> None: ...
     @property
     def machine(self) -> str: ...
     @property
     def transfers(self) -> int: ...
     @property
     def points(self) -> list[CostPoint]: ...
+    @property
+    def slowdowns(self) -> list[float]:
+        """For 2, 3, ... micro-batches, how much longer a run took than `overlapped_ns` says."""
     def at(self, rows: int) -> CostPoint: ...
-    def overlapped_ns(self, rows: int, parts: int) -> int: ...
+    def overlapped_ns(self, rows: int, parts: int) -> int:
+        """How long so many micro-batches take at least."""
+    def expected_ns(self, rows: int, parts: int) -> int:
+        """The same with what such runs lose by experience."""
     def best_parts(self, rows: int, most: int = 4) -> int:
         """How many micro-batches are fastest; 1 where no split pays."""
     def to_json(self) -> str: ...

@@ -5,6 +5,7 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import torch
@@ -17,6 +18,7 @@ from dynaflow.request import batch
 from dynaflow.scheduler import OpScheduler
 
 _RUNS = 5
+_MOST_PARTS = 4
 
 
 def calibrate(
@@ -39,13 +41,14 @@ def calibrate(
         return known
     largest = next(arg.size(0) for arg in [*args, *kwargs.values()] if torch.is_tensor(arg))
     sizes = sorted({*(rows or _fractions(largest)), largest})
-    probe = compile(model, _Probe())
+    probe = _Probe(compile(model, _ByFacts()))
     points, transfers = [], 1
     for size in sizes:
         part = tree_map_only(torch.Tensor, partial(_rows, largest, size), (args, kwargs))
-        point, transfers = _measure(probe, size, *part)
+        point, transfers = probe.measure(size, *part)
         points.append(point)
-    costs = MeasuredCosts(machine=platform.node(), transfers=max(transfers, 1), points=points)
+    alone = MeasuredCosts(machine=platform.node(), transfers=max(transfers, 1), points=points)
+    costs = probe.compare(alone, largest, args, kwargs)
     shared = _shared(costs)
     assert shared is not None  # rank 0 has just measured
     if path is not None and _rank() == 0:
@@ -53,41 +56,79 @@ def calibrate(
     return shared
 
 
-class _Probe(OpScheduler):
-    """One micro-batch, one step after the other; or the whole batch, as it is without us."""
+class _ByFacts(OpScheduler):
+    """So many micro-batches as the caller says; the whole batch, as it is without us, if none."""
 
     def split(self, batch: Batch) -> Split:
-        return batch.whole() if batch.facts.get("whole") else batch.even(1)
+        parts = batch.facts["parts"]
+        return batch.even(parts) if parts > 0 else batch.whole()
 
     def schedule(self, ctx: ScheduleContext) -> None:
-        CommOverlap(1).schedule(ctx)
+        CommOverlap().schedule(ctx)
 
 
-def _measure(
-    probe: CompiledModule, rows: int, args: Sequence[Any], kwargs: dict[str, Any]
-) -> tuple[CostPoint, int]:
-    """The quickest of several runs: what others do on the machine only makes them slower."""
-    whole, compute, network, cpu, transfers = [], [], [], [], 0
-    with torch.no_grad():
-        for _ in range(_RUNS + 1):  # the first one compiles
-            with batch(whole=1):
-                begin = time.perf_counter_ns()
-                probe(*args, **kwargs)
-                whole.append(time.perf_counter_ns() - begin)
-            begin_cpu = time.process_time_ns()
-            spans = probe.timeline(*args, **kwargs).spans
-            cpu.append(time.process_time_ns() - begin_cpu)
-            compute.append(sum(end - begin for _, lane, begin, end in spans if lane == "compute"))
-            network.append(sum(end - begin for _, lane, begin, end in spans if lane == "network"))
-            transfers = sum(lane == "network" for _, lane, _, _ in spans)
-    point = CostPoint(
-        rows=rows,
-        compute_ns=min(compute[1:]),
-        network_ns=min(network[1:]),
-        network_cpu_ns=max(min(cpu[1:]) - min(compute[1:]), 0),
-        whole_ns=min(whole[1:]),
-    )
-    return point, transfers
+class _Probe:
+    """A model that is run, and timed."""
+
+    def __init__(self, model: CompiledModule) -> None:
+        self._model = model
+
+    def measure(
+        self, rows: int, args: Sequence[Any], kwargs: dict[str, Any]
+    ) -> tuple[CostPoint, int]:
+        """What some rows cost in one piece, and how many transfers it has.
+
+        The quickest of several runs: what others do on the machine only makes them slower.
+        """
+        whole, compute, network, cpu, transfers = [], [], [], [], 0
+        with torch.no_grad():
+            for _ in range(_RUNS + 1):  # the first one compiles
+                whole.append(self._run(0, args, kwargs))
+                begin_cpu = time.process_time_ns()
+                with batch(parts=1):
+                    spans = self._model.timeline(*args, **kwargs).spans
+                cpu.append(time.process_time_ns() - begin_cpu)
+                lanes = {"compute": 0, "network": 0}
+                for _, lane, begin, end in spans:
+                    lanes[lane] += end - begin
+                compute.append(lanes["compute"])
+                network.append(lanes["network"])
+                transfers = sum(lane == "network" for _, lane, _, _ in spans)
+        point = CostPoint(
+            rows=rows,
+            compute_ns=min(compute[1:]),
+            network_ns=min(network[1:]),
+            network_cpu_ns=max(min(cpu[1:]) - min(compute[1:]), 0),
+            whole_ns=min(whole[1:]),
+        )
+        return point, transfers
+
+    def compare(
+        self, costs: MeasuredCosts, rows: int, args: Sequence[Any], kwargs: dict[str, Any]
+    ) -> MeasuredCosts:
+        """The same costs with what runs in several parts lose, beside whole ones."""
+        splits = range(2, min(_MOST_PARTS, rows) + 1)
+        times: dict[int, list[int]] = {parts: [] for parts in (0, *splits)}
+        with torch.no_grad():
+            for _ in range(_RUNS + 1):
+                for parts, taken in times.items():
+                    taken.append(self._run(parts, args, kwargs))
+        whole = median(times[0][1:]) / costs.at(rows).whole_ns  # by how much it is busier now
+        return MeasuredCosts(
+            machine=costs.machine,
+            transfers=costs.transfers,
+            points=costs.points,
+            slowdowns=[
+                median(times[parts][1:]) / whole / costs.overlapped_ns(rows, parts)
+                for parts in splits
+            ],
+        )
+
+    def _run(self, parts: int, args: Sequence[Any], kwargs: dict[str, Any]) -> int:
+        with batch(parts=parts):
+            begin = time.perf_counter_ns()
+            self._model(*args, **kwargs)
+            return time.perf_counter_ns() - begin
 
 
 def _fractions(largest: int) -> list[int]:

@@ -57,6 +57,10 @@ def test_a_lost_rank_is_an_error_that_names_it(how: str, layer: int) -> None:
     started[1].communicate(timeout=60)
 
 
+def test_measured_costs_are_one_answer_for_all_ranks(tmp_path: Path) -> None:
+    run_well("calibrated", str(tmp_path))
+
+
 def test_random_sizes_stay_right_and_memory_stays() -> None:
     assert "runs, memory" in run_well("soak", "120")
 

@@ -13,7 +13,7 @@ constexpr std::int64_t kMs = 1'000'000;
 
 /// Compute and network in proportion to rows, 8 transfers; the whole batch takes their sum.
 MeasuredCosts proportional(std::int64_t compute_per_row, std::int64_t network_per_row) {
-  MeasuredCosts costs{.machine = "here", .transfers = 8, .points = {}};
+  MeasuredCosts costs{.machine = "here", .transfers = 8, .points = {}, .slowdowns = {}};
   for (const std::int64_t rows : {1, 16, 64}) {
     costs.points.push_back({rows, rows * compute_per_row, rows * network_per_row, 0,
                             rows * (compute_per_row + network_per_row)});
@@ -56,14 +56,25 @@ TEST(MeasuredCosts, SplitWhereItPays) {
 
 TEST(MeasuredCosts, DoNotSplitWhatIsFixed) {
   // 10 ms whatever the rows: two halves would take twice as long.
-  MeasuredCosts costs{.machine = "here", .transfers = 8, .points = {}};
+  MeasuredCosts costs{.machine = "here", .transfers = 8, .points = {}, .slowdowns = {}};
   costs.points.push_back({1, 10 * kMs, 10 * kMs, 0, 20 * kMs});
   costs.points.push_back({64, 10 * kMs, 10 * kMs, 0, 20 * kMs});
   EXPECT_EQ(costs.best_parts(64, 4), 1);
 }
 
+TEST(MeasuredCosts, CountWhatOverlapLosesByExperience) {
+  MeasuredCosts costs = proportional(kMs, kMs);
+  costs.slowdowns = {1.25, 2};
+  EXPECT_EQ(costs.expected_ns(64, 2), 68 * kMs * 5 / 4);
+  EXPECT_EQ(costs.expected_ns(64, 4), 66 * kMs * 2) << "like the last that was measured";
+  EXPECT_EQ(costs.best_parts(64, 4), 2);
+  costs.slowdowns = {2};
+  EXPECT_EQ(costs.best_parts(64, 4), 1);
+}
+
 TEST(MeasuredCosts, AreSavedAndLoaded) {
-  const MeasuredCosts costs = proportional(kMs, 3 * kMs);
+  MeasuredCosts costs = proportional(kMs, 3 * kMs);
+  costs.slowdowns = {1.125, 1.5};
   const auto loaded = costs_from_json(to_json(costs));
   ASSERT_TRUE(loaded);
   EXPECT_EQ(*loaded, costs);
@@ -71,7 +82,10 @@ TEST(MeasuredCosts, AreSavedAndLoaded) {
 
 TEST(MeasuredCosts, RefuseOtherDocuments) {
   for (const char* document : {"", "{}", R"({"machine":"x","transfers":0,"points":[]})",
-                               R"({"machine":"x","transfers":1,"points":[{"rows":1}]})", "[1]"}) {
+                               R"({"machine":"x","transfers":1,"points":[{"rows":1}]})", "[1]",
+                               R"({"machine":"x","transfers":1,"slowdowns":[0],"points":[
+                                 {"rows":1,"compute_ns":1,"network_ns":1,"network_cpu_ns":1,
+                                  "whole_ns":1}]})"}) {
     const auto loaded = costs_from_json(document);
     ASSERT_FALSE(loaded) << document;
     EXPECT_TRUE(loaded.error().broke(kBadCosts));

@@ -57,7 +57,8 @@ bool is_sound(const MeasuredCosts& costs) {
   };
   return costs.transfers > 0 && !costs.points.empty() &&
          std::ranges::is_sorted(costs.points, rises) &&
-         std::ranges::none_of(costs.points, negative);
+         std::ranges::none_of(costs.points, negative) &&
+         std::ranges::all_of(costs.slowdowns, [](double each) { return each > 0; });
 }
 
 }  // namespace
@@ -80,11 +81,18 @@ std::int64_t MeasuredCosts::overlapped_ns(std::int64_t rows, int parts) const {
                   network + compute / pieces);
 }
 
+std::int64_t MeasuredCosts::expected_ns(std::int64_t rows, int parts) const {
+  const std::int64_t at_best = overlapped_ns(rows, parts);
+  if (slowdowns.empty() || parts < 2) return at_best;
+  const auto index = std::min(static_cast<std::size_t>(parts) - 2, slowdowns.size() - 1);
+  return static_cast<std::int64_t>(static_cast<double>(at_best) * slowdowns[index]);
+}
+
 int MeasuredCosts::best_parts(std::int64_t rows, int most) const {
   int best = 1;
   auto fastest = static_cast<std::int64_t>(static_cast<double>(at(rows).whole_ns) * kWorthwhile);
   for (int parts = 2; parts <= std::min<std::int64_t>(most, rows); ++parts) {
-    const std::int64_t time = overlapped_ns(rows, parts);
+    const std::int64_t time = expected_ns(rows, parts);
     if (time >= fastest) continue;
     fastest = time;
     best = parts;
@@ -95,8 +103,11 @@ int MeasuredCosts::best_parts(std::int64_t rows, int most) const {
 std::string to_json(const MeasuredCosts& costs) {
   Json points = Json::array();
   for (const Point& point : costs.points) points.push_back(to_json(point));
-  return Json{{"machine", costs.machine}, {"transfers", costs.transfers}, {"points", points}}.dump(
-      2);
+  return Json{{"machine", costs.machine},
+              {"transfers", costs.transfers},
+              {"points", points},
+              {"slowdowns", costs.slowdowns}}
+      .dump(2);
 }
 
 Result<MeasuredCosts> costs_from_json(std::string_view document) {
@@ -106,6 +117,7 @@ Result<MeasuredCosts> costs_from_json(std::string_view document) {
     costs.machine = json.at("machine");
     costs.transfers = json.at("transfers");
     for (const Json& point : json.at("points")) costs.points.push_back(point_from(point));
+    for (const Json& each : json.at("slowdowns")) costs.slowdowns.push_back(each);
   } catch (const Json::exception& error) {
     return refuse(error.what());
   }

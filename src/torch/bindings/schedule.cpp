@@ -6,8 +6,7 @@
 
 #include <set>
 
-#include "dynaflow/strategies/comm_overlap.h"
-#include "dynaflow/strategies/strategies.h"
+#include "dynaflow/schedule/op_scheduler.h"
 #include "torch/bindings/errors.h"
 #include "torch/bindings/replacement.h"
 
@@ -257,7 +256,7 @@ void add_context(py::module_& module) {
            "replace_func is given.");
 }
 
-void add_strategies(py::module_& module) {
+void add_scheduler(py::module_& module) {
   py::class_<OpScheduler, PythonScheduler, py::smart_holder>(
       module, "OpScheduler", py::dynamic_attr(),
       "A strategy: split(batch) and schedule(ctx), both pure.")
@@ -267,50 +266,6 @@ void add_strategies(py::module_& module) {
       .def(
           "schedule", [](const OpScheduler& s, const Recording& ctx) { s.schedule(ctx.context()); },
           py::arg("ctx"));
-  py::class_<Sequential, OpScheduler, py::smart_holder>(
-      module, "Sequential", "One op after the other on one lane, micro-batch by micro-batch.")
-      .def(py::init<int>(), py::arg("parts") = 1);
-  py::class_<Leapfrog, OpScheduler, py::smart_holder>(
-      module, "Leapfrog", "One op of each micro-batch in turn; network ops on a lane of their own.")
-      .def(py::init<int>(), py::arg("parts") = 2);
-  py::class_<Branches, OpScheduler, py::smart_holder>(
-      module, "Branches", "Independent branches of one micro-batch side by side.")
-      .def(py::init<int, int>(), py::arg("lanes") = 2, py::arg("parts") = 1);
-  py::class_<CommOverlap, OpScheduler, py::smart_holder>(
-      module, "CommOverlap",
-      "Micro-batches leapfrog over a compute and a network lane: while one micro-batch's transfer "
-      "is on the wire, the others compute.")
-      .def(py::init<int>(), py::arg("parts") = 2)
-      .def(py::init<MeasuredCosts, int>(), py::arg("costs"), py::arg("most_parts") = 4);
-}
-
-void add_costs(py::module_& module) {
-  using Point = MeasuredCosts::Point;
-  py::class_<Point>(module, "CostPoint", "What one batch of some rows costs, in nanoseconds.")
-      .def(py::init<std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>(),
-           py::kw_only(), py::arg("rows"), py::arg("compute_ns"), py::arg("network_ns"),
-           py::arg("network_cpu_ns"), py::arg("whole_ns"))
-      .def_readonly("rows", &Point::rows)
-      .def_readonly("compute_ns", &Point::compute_ns)
-      .def_readonly("network_ns", &Point::network_ns)
-      .def_readonly("network_cpu_ns", &Point::network_cpu_ns)
-      .def_readonly("whole_ns", &Point::whole_ns);
-  py::class_<MeasuredCosts>(module, "MeasuredCosts",
-                            "What a model costs on one machine, by rows: see calibrate.")
-      .def(py::init<std::string, std::int64_t, std::vector<Point>>(), py::kw_only(),
-           py::arg("machine"), py::arg("transfers"), py::arg("points"))
-      .def_readonly("machine", &MeasuredCosts::machine)
-      .def_readonly("transfers", &MeasuredCosts::transfers)
-      .def_readonly("points", &MeasuredCosts::points)
-      .def("at", &MeasuredCosts::at, py::arg("rows"))
-      .def("overlapped_ns", &MeasuredCosts::overlapped_ns, py::arg("rows"), py::arg("parts"))
-      .def("best_parts", &MeasuredCosts::best_parts, py::arg("rows"), py::arg("most") = 4,
-           "How many micro-batches are fastest; 1 where no split pays.")
-      .def("to_json", [](const MeasuredCosts& costs) { return to_json(costs); })
-      .def_static(
-          "from_json",
-          [](const std::string& document) { return unwrap(costs_from_json(document)); },
-          py::arg("document"));
 }
 
 }  // namespace
@@ -319,8 +274,7 @@ void add_schedule(py::module_& module) {
   add_batch(module);
   add_handles(module);
   add_context(module);
-  add_costs(module);
-  add_strategies(module);
+  add_scheduler(module);
 }
 
 }  // namespace dynaflow::bindings
