@@ -1,7 +1,5 @@
 """How fast overlap could be at best, by what its parts take alone."""
 
-from collections.abc import Sequence
-
 from support.lockstep import JointRound, slowest
 from support.tensor_parallel import COLLECTIVES
 
@@ -18,17 +16,16 @@ def bound(compute: float, network: float, host: float, chunks: int) -> float:
     return max(core_busy, wire_busy)
 
 
-def bound_of(values: JointRound, compute: str, networks: Sequence[str], parts: int) -> float:
-    """By the arms of these names, the best of `networks`; of the rank that is slowest at best."""
+def bound_of(values: JointRound, compute: str, network: str, parts: int) -> float:
+    """By the arms of these names; of the rank that is slowest at best."""
 
     def on_rank(rank: int) -> float:
-        wall = min(values[name][rank].wall for name in networks)
-        cpu = min(values[name][rank].cpu for name in networks)
-        return bound(values[compute][rank].wall, wall, cpu, COLLECTIVES * parts)
+        on_wire = values[network][rank]
+        return bound(values[compute][rank].wall, on_wire.wall, on_wire.cpu, COLLECTIVES * parts)
 
     return max(on_rank(rank) for rank in range(len(values[compute])))
 
 
-def share(values: JointRound, arm: str, compute: str, networks: Sequence[str], parts: int) -> float:
+def share(values: JointRound, arm: str, compute: str, network: str, parts: int) -> float:
     """Of the bound over what the arm took: 1 is perfect."""
-    return bound_of(values, compute, networks, parts) / slowest(values, arm)
+    return bound_of(values, compute, network, parts) / slowest(values, arm)

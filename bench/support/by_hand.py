@@ -1,11 +1,9 @@
 """Overlap as one writes it by hand: parts of the batch in turn, their all-reduces beside them.
 
 Every intermediate has its place beforehand, all-reduces run in place, and each is waited for only
-where its sum is needed. What it does without its network is the compute-only arm, and without its
-computation the network-only arm: the same sizes in the same order, with the same waits.
+where its sum is needed. What it does without its computation is the network-only arm: the same
+sizes in the same order, with the same waits.
 """
-
-from enum import Flag, auto
 
 import torch
 import torch.distributed as dist
@@ -23,22 +21,13 @@ from torch import Tensor, nn
 from torch._C._distributed_c10d import Work
 
 
-class Does(Flag):
-    """What of it is done."""
-
-    COMPUTE = auto()
-    NETWORK = auto()
-
-
 class ByHand:
     """A model in `parts` parts, for one batch."""
 
-    def __init__(
-        self, model: Decoder, x: Tensor, parts: int, does: Does = Does.COMPUTE | Does.NETWORK
-    ) -> None:
+    def __init__(self, model: Decoder, x: Tensor, parts: int, *, computes: bool = True) -> None:
         """Parts differ by a row at most."""
         self._x, self._y = x, torch.zeros_like(x)
-        self._parts = [_Part(y, does) for y in self._y.tensor_split(parts)]
+        self._parts = [_Part(y, computes=computes) for y in self._y.tensor_split(parts)]
         self._blocks = model.blocks()
 
     def __call__(self) -> Tensor:
@@ -55,8 +44,8 @@ class ByHand:
 class _Part:
     """Some rows: their activations so far, and the summand that is on its way."""
 
-    def __init__(self, y: Tensor, does: Does) -> None:
-        self._does = does
+    def __init__(self, y: Tensor, *, computes: bool) -> None:
+        self._computes = computes
         self._work: Work | None = None
         self._has_summand = False
         self._y = y.view(-1, HIDDEN)
@@ -69,15 +58,14 @@ class _Part:
     def step(self, block: Attention | Mlp) -> None:
         """Takes the sum before, computes the next summand and sends it."""
         self.take_sum()
-        if Does.COMPUTE in self._does:
+        if self._computes:
             self._normalise(block.norm)
             if isinstance(block, Attention):
                 self._attend(block)
             else:
                 self._transform(block)
             self._has_summand = True
-        if Does.NETWORK in self._does:
-            self._work = dist.all_reduce(self._summand, async_op=True)
+        self._work = dist.all_reduce(self._summand, async_op=True)
 
     def take_sum(self) -> None:
         """When it is there."""

@@ -37,6 +37,18 @@ def all_reduce(x: Tensor) -> Tensor:
     return total
 
 
+def alone() -> Reduce:
+    """The same in a group of one rank, where nothing is to be added; for all ranks to call."""
+    groups = [dist.new_group([rank]) for rank in range(dist.get_world_size())]
+    own = groups[dist.get_rank()]
+
+    def reduce(x: Tensor) -> Tensor:
+        total: Tensor = functional_collectives.all_reduce(x, "sum", own)
+        return total
+
+    return reduce
+
+
 class Attention(nn.Module):
     """Some of the heads; what it returns is a summand."""
 

@@ -304,6 +304,9 @@ class LaneTimes:
     def queued_ns(self) -> int:
         """Beside the sum: a step whose waits held stood behind another one."""
     @property
+    def taken_ns(self) -> int:
+        """Of its compute and memory steps: other threads had the core."""
+    @property
     def waited_for(self) -> list[tuple[str, int]]:
         """(op, nanoseconds), the longest first."""
 

@@ -114,6 +114,21 @@ TEST(Explain, CountsTimeInWhichSeveralStepsAreQueuedOnce) {
   EXPECT_EQ(explain(timeline).lanes[0].queued_ns, 300);  // from 100 to 400
 }
 
+TEST(Explain, CountsTimeInWhichOthersHadTheCore) {
+  Timeline timeline{{"a", "b"},
+                    {compute(0, 0, "p.0", 0, 300), network(1, 1, "x.0", 0, 300),
+                     compute(2, 0, "q.0", 300, 400), compute(3, 0, "r.0", 400, 500)},
+                    500};
+  timeline.spans[0].cpu_ns = 220;
+  timeline.spans[1].cpu_ns = 10;   // sleeps while on the wire
+  timeline.spans[2].cpu_ns = 105;  // clocks differ a little; of r.0 nothing is known
+  EXPECT_EQ(explain(timeline).lanes[0].taken_ns, 80);
+  EXPECT_EQ(explain(timeline).lanes[1].taken_ns, 0);
+  EXPECT_EQ(explain(timeline).lanes[0].busy, (CostTimes{500, 0, 0})) << "part of it, not beside it";
+  EXPECT_THAT(advice(explain(timeline)), Contains("For 80 ns in steps of a other threads had the "
+                                                  "core: the network's, or other processes'."));
+}
+
 TEST(Explain, BoundsARunByItsBusiestLane) {
   const Explanation::Bound bound = explain(leapfrog()).bound;
   EXPECT_EQ(bound.ns, 7500);
@@ -166,9 +181,9 @@ TEST(Explain, ReportsARun) {
   exposed        1.5 us (15 %): of 4.0 us network time with no other step beside it
   bound          7.5 us (75 %): lane compute is busy that long, whatever the order of these steps
 
-  lane      busy   waits: compute   memory   network   tail   host  | queued
-  compute   75 %                -        -      15 %      -   10 %  |    5 %
-  network   40 %             25 %        -         -   30 %    5 %  |      -
+  lane      busy   waits: compute   memory   network   tail   host  | queued   taken
+  compute   75 %                -        -      15 %      -   10 %  |    5 %       -
+  network   40 %             25 %        -         -   30 %    5 %  |      -       -
 
   compute waited 1.5 us for the network, longest for ar: exposed. More or other micro-batches could hide it.
   Between steps the critical path loses 10 % to the host, 250 ns per step: fewer or longer steps would lose less.
@@ -190,8 +205,8 @@ TEST(Explain, ReportsARunOnOneLane) {
   exposed        no network steps
   bound          996 ns (100 %): lane compute is busy that long, whatever the order of these steps
 
-  lane       busy   waits: compute   memory   network   tail   host  | queued
-  compute   100 %                -        -         -      -   <1 %  |      -
+  lane       busy   waits: compute   memory   network   tail   host  | queued   taken
+  compute   100 %                -        -         -      -   <1 %  |      -       -
 
   Another order of these steps on these lanes could save 4 ns (1 %) at most.
 )");

@@ -23,6 +23,12 @@ def test_every_collective_equals_the_unsplit_model() -> None:
     assert "ways equal" in run_well("collectives")
 
 
+def test_a_group_of_one_rank_is_a_group() -> None:
+    (alone,) = ranks.run("collectives", ranks=1)
+    assert alone.code == 0, alone.errors
+    assert "ways equal" in alone.output
+
+
 @pytest.mark.parametrize("model", ["llama", "qwen3_moe", "dit"])
 def test_tensor_parallel_models_equal_their_unsplit_ranks(model: str) -> None:
     assert model in run_well("models", model)

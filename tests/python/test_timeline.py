@@ -44,6 +44,7 @@ def test_every_lane_adds_up_to_the_total(run: dynaflow.Timeline) -> None:
         assert lane.busy_ns + waited + lane.tail_ns + lane.host_ns == run.total_ns
         assert sum(ns for _, ns in lane.waited_for) == waited
         assert 0 <= lane.queued_ns <= run.total_ns
+        assert 0 <= lane.taken_ns <= run.total_ns
 
 
 def test_the_critical_path_adds_up_to_the_total(run: dynaflow.Timeline) -> None:

@@ -1,7 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <stdexcept>
+#include <thread>
 
 #include "dynaflow/device/cpu/cpu_device.h"
 #include "dynaflow/explain/explanation.h"
@@ -51,6 +53,23 @@ TEST(TracedTimeline, IsReadBackAsItWas) {
   Program program = prepare(model.graph, Leapfrog(2), Split{{3, 2}}, cpu).value();
   const Timeline timeline = traced(program, model);
   EXPECT_EQ(from_chrome_trace(to_chrome_trace(timeline)).value(), timeline);
+}
+
+TEST(TracedTimeline, KnowsHowLongAStepHadItsCore) {
+  constexpr std::chrono::milliseconds kAway{5};
+  const Kernel sleeps = [=](const KernelArgs&) { std::this_thread::sleep_for(kAway); };
+  GraphBuilder builder;
+  const ValueId x = builder.input("x", kRow);
+  const ValueId y = builder.value("y", kRow);
+  builder.op({.name = "away", .reads = {x}, .writes = {y}, .kernel = sleeps});
+  builder.output(y);
+  const Model model{builder.build().value(), x, y};
+  CpuDevice cpu;
+  Program program = prepare(model.graph, Sequential(), Split{{5}}, cpu).value();
+  const Timeline timeline = traced(program, model);
+  const Timeline::Span& span = timeline.spans.at(0);
+  EXPECT_GE(span.cpu_ns, 0);
+  EXPECT_GE(span.end_ns - span.begin_ns - span.cpu_ns, std::chrono::nanoseconds(kAway).count());
 }
 
 TEST(TracedTimeline, OfAFailedRunHasTheStepsThatEnded) {

@@ -32,6 +32,13 @@ TEST(ReadTrace, GivesBackWhatWasWritten) {
   EXPECT_EQ(from_chrome_trace(to_chrome_trace(two_lanes())).value(), two_lanes());
 }
 
+TEST(ReadTrace, GivesBackHowLongAStepHadACore) {
+  Timeline timeline = two_lanes();
+  timeline.spans.front().cpu_ns = 0;
+  timeline.spans.back().cpu_ns = 17;
+  EXPECT_EQ(from_chrome_trace(to_chrome_trace(timeline)).value(), timeline);
+}
+
 TEST(ReadTrace, GivesBackAnEmptyRun) {
   EXPECT_EQ(from_chrome_trace(to_chrome_trace(Timeline{})).value(), Timeline{});
 }

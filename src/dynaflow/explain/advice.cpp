@@ -9,6 +9,7 @@ namespace {
 // Shares of the run, in percent, from which something is worth a sentence.
 constexpr std::int64_t kExposedMatters = 5;
 constexpr std::int64_t kHostMatters = 10;
+constexpr std::int64_t kTakenMatters = 5;
 constexpr std::int64_t kIdleMatters = 40;
 
 bool matters(std::int64_t part, std::int64_t whole, std::int64_t from_percent) {
@@ -79,6 +80,12 @@ std::string host(const Explanation& explanation) {
          " per step: fewer or longer steps would lose less.";
 }
 
+std::string taken(const Explanation& explanation, const Explanation::Lane& lane) {
+  std::string text = "For " + duration(lane.taken_ns) + " in steps of " + lane.name +
+                     " other threads had the core";
+  return text + (explanation.network_ns > 0 ? ": the network's, or other processes'." : ".");
+}
+
 std::string gain(const Explanation& explanation) {
   const std::int64_t most = explanation.total_ns - explanation.bound.ns;
   if (most == 0) return "On these lanes these steps cannot take less time.";
@@ -116,6 +123,11 @@ std::vector<std::string> advice(const Explanation& explanation) {
   }
   if (matters(explanation.path.host_ns, explanation.total_ns, kHostMatters)) {
     sentences.push_back(host(explanation));
+  }
+  for (const Explanation::Lane& lane : explanation.lanes) {
+    if (matters(lane.taken_ns, explanation.total_ns, kTakenMatters)) {
+      sentences.push_back(taken(explanation, lane));
+    }
   }
   if (std::string sentence = balance(explanation); !sentence.empty()) {
     sentences.push_back(std::move(sentence));

@@ -143,6 +143,12 @@ class WaitedFor {
   std::vector<Explanation::Awaited> sums_;  // in the order they were first waited for
 };
 
+/// A network step's thread sleeps while it is on the wire: nobody took anything from it.
+std::int64_t taken_ns(const Span& span, std::int64_t ran) {
+  if (span.cost == CostClass::kNetwork || span.cpu_ns == Span::kUnknown) return 0;
+  return std::max<std::int64_t>(ran - span.cpu_ns, 0);
+}
+
 Explanation::Lane lane_of(const Timeline& timeline, const Steps& steps, std::size_t at,
                           std::int64_t last_end) {
   Explanation::Lane lane;
@@ -156,7 +162,9 @@ Explanation::Lane lane_of(const Timeline& timeline, const Steps& steps, std::siz
       waited_for.add(steps.span(last), waited);
     }
     lane.host_ns += clock.until(steps.begin(i));
-    lane.busy.of(steps.span(i).cost) += clock.until(steps.end(i));
+    const std::int64_t ran = clock.until(steps.end(i));
+    lane.busy.of(steps.span(i).cost) += ran;
+    lane.taken_ns += taken_ns(steps.span(i), ran);
   }
   lane.tail_ns = clock.until(last_end);
   lane.host_ns += clock.until(timeline.total_ns);

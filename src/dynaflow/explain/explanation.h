@@ -40,6 +40,9 @@ struct Explanation {
     std::int64_t host_ns = 0;  ///< nothing to wait for: hand-over, start and end of the run
     /// Beside the sum: a step whose waits held stood behind another one of the lane.
     std::int64_t queued_ns = 0;
+    /// Of its compute and memory steps, where they are known: its thread had no core, since others
+    /// had it. The threads of a network take it so.
+    std::int64_t taken_ns = 0;
     std::vector<Awaited> waited_for;  ///< `waited` by op, the longest first
   };
 

@@ -9,6 +9,7 @@ namespace dynaflow {
 namespace {
 
 constexpr std::size_t kOpsNamed = 3;
+constexpr std::size_t kBesideTheSum = 7;  // the column, and those behind it
 
 /// "-" for none, "<1 %" for what would be rounded to none.
 std::string share_of(std::int64_t part, std::int64_t whole) {
@@ -63,7 +64,7 @@ std::string bound_line(const Explanation& explanation) {
          ", whatever the order of these steps";
 }
 
-using Cells = std::array<std::string, 8>;
+using Cells = std::array<std::string, 9>;
 
 Cells cells_of(const Explanation::Lane& lane, std::int64_t total) {
   return {lane.name,
@@ -73,15 +74,16 @@ Cells cells_of(const Explanation::Lane& lane, std::int64_t total) {
           share_of(lane.waited.network_ns, total),
           share_of(lane.tail_ns, total),
           share_of(lane.host_ns, total),
-          share_of(lane.queued_ns, total)};
+          share_of(lane.queued_ns, total),
+          share_of(lane.taken_ns, total)};
 }
 
 /// A line per lane: what adds up to the whole, a bar, and what is beside it.
 std::string lane_table(const Explanation& explanation) {
   std::vector<Cells> rows{
-      {"lane", "busy", "waits: compute", "memory", "network", "tail", "host", "queued"}};
+      {"lane", "busy", "waits: compute", "memory", "network", "tail", "host", "queued", "taken"}};
   for (const auto& lane : explanation.lanes) rows.push_back(cells_of(lane, explanation.total_ns));
-  std::array<std::size_t, 8> widths{};
+  std::array<std::size_t, 9> widths{};
   for (const Cells& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   }
@@ -89,7 +91,7 @@ std::string lane_table(const Explanation& explanation) {
   for (const Cells& row : rows) {
     text += "  " + padded(row[0], widths[0]);
     for (std::size_t i = 1; i < row.size(); ++i) {
-      text += (i + 1 == row.size() ? "  | " : "   ") + right_aligned(row[i], widths[i]);
+      text += (i == kBesideTheSum ? "  | " : "   ") + right_aligned(row[i], widths[i]);
     }
     text += '\n';
   }

@@ -1,5 +1,7 @@
 #include "dynaflow/runtime/work.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -11,6 +13,13 @@ std::int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
+}
+
+/// Of the calling thread alone, and only while it has a core.
+std::int64_t thread_cpu_ns() {
+  timespec spent{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
+  return std::int64_t{spent.tv_sec} * 1'000'000'000 + spent.tv_nsec;
 }
 
 }  // namespace
@@ -122,9 +131,13 @@ void Program::Work::run_step(std::uint32_t step) {
     run_body(entry);
     return;
   }
-  stamps_[step].begin_ns = now_ns() - started_ns_;
+  Stamp& stamp = stamps_[step];
+  const std::int64_t cpu_before = thread_cpu_ns();
+  stamp.begin_ns = now_ns() - started_ns_;
   run_body(entry);
-  stamps_[step].end_ns = now_ns() - started_ns_;
+  stamp.end_ns = now_ns() - started_ns_;
+  // Asking for it takes some too, outside of the step.
+  stamp.cpu_ns = std::min(thread_cpu_ns() - cpu_before, stamp.end_ns - stamp.begin_ns);
 }
 
 void Program::Work::run_body(const Entry& entry) {
@@ -156,7 +169,8 @@ Timeline Program::Work::timeline() const {
                               stamps_[i].begin_ns,
                               stamps_[i].end_ns,
                               step.microbatches,
-                              {awaited.begin(), awaited.end()}});
+                              {awaited.begin(), awaited.end()},
+                              stamps_[i].cpu_ns});
   }
   std::ranges::stable_sort(timeline.spans, {}, [](const Timeline::Span& span) {
     return std::pair(span.begin_ns, span.lane);

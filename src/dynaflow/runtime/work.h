@@ -56,6 +56,7 @@ class Program::Work final : public Launch {
 
     std::int64_t begin_ns = kNever;
     std::int64_t end_ns = kNever;
+    std::int64_t cpu_ns = 0;  ///< of the thread that ran it
   };
 
   void add_views(const Step& step);

@@ -120,6 +120,7 @@ class Reader {
     span.cost = cost_of(args);
     span.begin_ns = ns_of(event, "ts");
     span.end_ns = span.begin_ns + ns_of(event, "dur");
+    if (event.contains("tdur")) span.cpu_ns = ns_of(event, "tdur");
     span.microbatches = microbatches(list(args, "microbatches"));
     for (const Json& wait : list(args, "waits")) {
       span.waits.push_back({lane(index(member(wait, "lane"), "\"lane\"")).index,

@@ -14,6 +14,8 @@ namespace dynaflow {
 /// When each step ran, measured or predicted: the same data, the same pictures.
 struct Timeline {
   struct Span {
+    static constexpr std::int64_t kUnknown = -1;
+
     StepId step;
     LaneId lane;
     std::string label;  ///< as in the plan: "attn.0"
@@ -22,6 +24,8 @@ struct Timeline {
     std::int64_t end_ns = 0;
     MicrobatchRange microbatches = {0, 1};
     std::vector<Wait> waits = {};  ///< counts are of the lane's spans, which keep its order
+    /// How long the lane's own thread had a core meanwhile; unknown where time is predicted.
+    std::int64_t cpu_ns = kUnknown;
 
     friend bool operator==(const Span&, const Span&) = default;
   };

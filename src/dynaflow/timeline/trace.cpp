@@ -36,18 +36,20 @@ Json waits_of(const Timeline::Span& span) {
 
 Json complete_event(const Timeline::Span& span) {
   const std::string cost = to_string(span.cost);
-  return {{"ph", "X"},
-          {"name", span.label},
-          {"cat", cost},
-          {"ts", in_us(span.begin_ns)},
-          {"dur", in_us(span.end_ns - span.begin_ns)},
-          {"pid", kProcess},
-          {"tid", thread_of(span.lane)},
-          {"args",
-           {{"cost", cost},
-            {"step", span.step.index},
-            {"microbatches", {span.microbatches.first, span.microbatches.last}},
-            {"waits", waits_of(span)}}}};
+  Json event{{"ph", "X"},
+             {"name", span.label},
+             {"cat", cost},
+             {"ts", in_us(span.begin_ns)},
+             {"dur", in_us(span.end_ns - span.begin_ns)},
+             {"pid", kProcess},
+             {"tid", thread_of(span.lane)},
+             {"args",
+              {{"cost", cost},
+               {"step", span.step.index},
+               {"microbatches", {span.microbatches.first, span.microbatches.last}},
+               {"waits", waits_of(span)}}}};
+  if (span.cpu_ns != Timeline::Span::kUnknown) event["tdur"] = in_us(span.cpu_ns);
+  return event;
 }
 
 }  // namespace

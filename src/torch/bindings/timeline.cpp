@@ -64,6 +64,7 @@ void add_explanation(py::module_& module) {
       .def_readonly("tail_ns", &Lane::tail_ns)
       .def_readonly("host_ns", &Lane::host_ns)
       .def_readonly("queued_ns", &Lane::queued_ns)
+      .def_readonly("taken_ns", &Lane::taken_ns)
       .def_property_readonly("waited_for", &waited_for);
   py::class_<PathStep>(module, "PathStep", "One step of the critical path.")
       .def_readonly("label", &PathStep::label)

@@ -24,6 +24,8 @@ class Group {
   [[nodiscard]] c10d::ProcessGroup* operator->() const { return group_.get(); }
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::chrono::milliseconds timeout() const;
+  /// Without other ranks there is nobody to agree with, and a sum is what there is.
+  [[nodiscard]] bool is_alone() const { return group_->getSize() == 1; }
   /// "rank 1 of 2 in group tp".
   [[nodiscard]] std::string here() const;
 

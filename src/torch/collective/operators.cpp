@@ -35,7 +35,7 @@ Group group_of(const c10::IValue& name) {
   const KernelArgs* const step = aten::CurrentStep::get();
   if (step == nullptr || step->context == nullptr) return group;
   RunAgreement* const agreement = static_cast<const aten::Caller*>(step->context)->agreement;
-  if (agreement != nullptr) agreement->confirm(group);
+  if (agreement != nullptr && !group.is_alone()) agreement->confirm(group);
   return group;
 }
 
@@ -68,7 +68,8 @@ Tensor rows_like(const Tensor& input, std::int64_t rows) {
 
 Tensor& all_reduce_in_place(Tensor& input, std::string reduce_op, const c10::IValue& group_name) {
   const Group group = group_of(group_name);
-  if (input.numel() == 0) return input;  // on every rank: sizes are agreed upon
+  // On every rank: sizes are agreed upon.
+  if (input.numel() == 0 || group.is_alone()) return input;
   in_dense_memory(input, [&](const Tensor& dense) {
     std::vector<Tensor> tensors{dense};
     c10d::AllreduceOptions options;
@@ -91,7 +92,7 @@ Tensor all_reduce(const Tensor& input, std::string reduce_op, const c10::IValue&
 
 Tensor& broadcast_in_place(Tensor& input, std::int64_t src, const c10::IValue& group_name) {
   const Group group = group_of(group_name);
-  if (input.numel() == 0) return input;
+  if (input.numel() == 0 || group.is_alone()) return input;
   in_dense_memory(input, [&](const Tensor& dense) {
     std::vector<Tensor> tensors{dense};
     c10d::BroadcastOptions options;
