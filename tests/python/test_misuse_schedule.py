@@ -296,6 +296,36 @@ def test_a_schedule_that_raises_says_what_and_where() -> None:
     assert f"test_misuse_schedule.py:{line}" in text or f"test_misuse_schedule.py({line})" in text
 
 
+@pytest.mark.parametrize("end", [KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("method", ["split", "schedule"])
+def test_what_ends_the_program_is_no_error_of_the_strategy(
+    method: str, end: type[BaseException]
+) -> None:
+    going = [True]
+
+    def interrupted(*_: object) -> None:
+        if going.pop():
+            raise end
+
+    class Interrupted(Halves):
+        def split(self, batch: dynaflow.Batch) -> dynaflow.Split:
+            if method == "split":
+                interrupted()
+            return super().split(batch)
+
+        def schedule(self, ctx: ScheduleContext) -> None:
+            if method == "schedule":
+                interrupted()
+            super().schedule(ctx)
+
+    module = Chain()
+    model = compiled(module, Interrupted(two_lanes))
+    with pytest.raises(end):
+        model(rows(4))
+    going.append(False)
+    torch.testing.assert_close(model(rows(4)), module(rows(4)))
+
+
 def test_a_refusal_says_where_in_the_schedule() -> None:
     with pytest.raises(Error) as refused:
         compiled(Chain(), Halves(everything_twice))(rows(4))

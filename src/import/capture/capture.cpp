@@ -53,6 +53,21 @@ struct ArgumentText {
 
 }  // namespace
 
+Extent elements(const Tensor& tensor) {
+  Extent product = 1;
+  for (const Extent& size : tensor.sizes) product *= size;
+  return product;
+}
+
+bool is_dense(const Tensor& tensor) {
+  Extent stride = 1;
+  for (std::size_t d = tensor.sizes.size(); d-- > 0;) {
+    if (tensor.strides[d] != stride && tensor.sizes[d] != Extent(1)) return false;
+    stride *= tensor.sizes[d];
+  }
+  return true;
+}
+
 std::optional<TensorId> Argument::tensor() const {
   const auto* tensor = std::get_if<TensorId>(&value);
   return tensor == nullptr ? std::nullopt : std::optional(*tensor);

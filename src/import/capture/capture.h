@@ -49,6 +49,11 @@ struct Tensor {
   Extent offset = 0;            ///< into its storage, in elements
 };
 
+/// How many elements it has.
+[[nodiscard]] Extent elements(const Tensor& tensor);
+/// Whether they follow each other without gaps, the last dimension's first.
+[[nodiscard]] bool is_dense(const Tensor& tensor);
+
 /// A constant that only the framework understands: a dtype, device, layout or memory format.
 struct Token {
   enum class What : std::uint8_t { kDType, kDevice, kLayout, kMemoryFormat, kComplex };

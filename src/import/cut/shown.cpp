@@ -11,20 +11,8 @@ using capture::Capture;
 using capture::Tensor;
 using capture::TensorId;
 
-bool is_contiguous(const Tensor& tensor) {
-  Extent stride = 1;
-  for (std::size_t d = tensor.sizes.size(); d-- > 0;) {
-    if (tensor.strides[d] != stride && tensor.sizes[d] != Extent(1)) return false;
-    stride *= tensor.sizes[d];
-  }
-  return tensor.offset == Extent(0);
-}
-
-Extent elements_of(const Tensor& tensor) {
-  Extent elements = 1;
-  for (const Extent& size : tensor.sizes) elements *= size;
-  return elements;
-}
+/// Whether it has nothing before it in its storage either.
+bool is_contiguous(const Tensor& tensor) { return is_dense(tensor) && tensor.offset == Extent(0); }
 
 /// Whether two calls came from one call of the user's.
 bool are_one(const Call& a, const Call& b) {
@@ -64,7 +52,7 @@ class Shown {
     const TensorId seen = view.outputs[chain.front().output];
     const Tensor& a = capture_.tensor(base);
     const Tensor& b = capture_.tensor(seen);
-    const bool same = is_contiguous(a) && is_contiguous(b) && elements_of(a) == elements_of(b);
+    const bool same = is_contiguous(a) && is_contiguous(b) && elements(a) == elements(b);
     return same && are_one(view, maker) ? seen : base;
   }
 

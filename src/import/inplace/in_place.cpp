@@ -184,23 +184,9 @@ class Rewriter {
 
   /// Whether `view` shows every element of `whole` once, in order.
   [[nodiscard]] bool is_all_of(TensorId view, TensorId whole) const {
-    return is_dense(view) && is_dense(whole) && elements(view) == elements(whole);
-  }
-
-  [[nodiscard]] Extent elements(TensorId tensor) const {
-    Extent product = 1;
-    for (const Extent& size : capture_.tensor(tensor).sizes) product *= size;
-    return product;
-  }
-
-  [[nodiscard]] bool is_dense(TensorId id) const {
-    const capture::Tensor& tensor = capture_.tensor(id);
-    Extent expected = 1;
-    for (std::size_t d = tensor.sizes.size(); d-- > 0;) {
-      if (tensor.strides[d] != expected && tensor.sizes[d] != Extent(1)) return false;
-      expected *= tensor.sizes[d];
-    }
-    return true;
+    const capture::Tensor& part = capture_.tensor(view);
+    const capture::Tensor& all = capture_.tensor(whole);
+    return is_dense(part) && is_dense(all) && elements(part) == elements(all);
   }
 
   /// A call that writes to a tensor whose old content somebody still wants writes to a clone.

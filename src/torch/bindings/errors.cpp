@@ -3,6 +3,7 @@
 #include <pybind11/stl.h>
 
 #include <string>
+#include <utility>
 
 namespace py = pybind11;
 
@@ -20,6 +21,22 @@ std::string described(const py::error_already_set& failure) {
                          std::string(py::str(code.attr("co_qualname"))));
   }
   return text + places;
+}
+
+namespace {
+
+thread_local PyObject* interrupt = nullptr;  // owned
+
+py::object take_interrupt() {
+  return py::reinterpret_steal<py::object>(std::exchange(interrupt, nullptr));
+}
+
+}  // namespace
+
+std::string described_or_kept(const py::error_already_set& failure) {
+  static_cast<void>(take_interrupt());
+  if (!failure.matches(PyExc_Exception)) interrupt = failure.value().inc_ref().ptr();
+  return described(failure);
 }
 
 void add_errors(py::module_& module) {
@@ -49,6 +66,10 @@ void add_errors(py::module_& module) {
       // An operator that failed in Python may have left its exception in this thread.
       py::object cause = py::none();
       if (PyErr_Occurred() != nullptr) cause = py::error_already_set().value();
+      if (const py::object end = take_interrupt()) {
+        PyErr_SetObject(py::type::handle_of(end).ptr(), end.ptr());
+        return;
+      }
       const py::object& type = error_type.get_stored();
       py::object error = type(refused.text);
       error.attr("findings") = refused.error.findings;

@@ -25,6 +25,10 @@ T unwrap(Result<T> result) {
 
 /// The exception's type and text, and the lines of Python it came through, the innermost first.
 [[nodiscard]] std::string described(const pybind11::error_already_set& failure);
+/// The same of a strategy's. What is no error but an end, such as KeyboardInterrupt, is kept
+/// besides: the next Refused in this thread comes from it, and Python gets to see the interrupt
+/// instead.
+[[nodiscard]] std::string described_or_kept(const pybind11::error_already_set& failure);
 
 void add_errors(pybind11::module_& module);
 

@@ -102,7 +102,7 @@ class PythonScheduler : public OpScheduler, public py::trampoline_self_life_supp
     try {
       return own(argument);
     } catch (const py::error_already_set& failure) {
-      throw std::runtime_error(described(failure));
+      throw std::runtime_error(described_or_kept(failure));
     }
   }
 
