@@ -8,6 +8,7 @@ them. Then chains of additions, whose calls are nearly all overhead.
 
 import argparse
 import json
+import math
 import statistics
 import subprocess
 import sys
@@ -129,10 +130,12 @@ def main() -> None:
     report = Report("fallback", title)
     for name in options.models[:1] if options.quick else options.models:
         count = 1 if options.quick else PROCESSES
-        measured = [measure_apart(name, options.threads, i) for i in range(count)]
+        taken = [measure_apart(name, options.threads, i) for i in range(count)]
+        measured = [each for each in taken if not any(map(math.isnan, each.values()))]
         report_model(report, name, measured)
         seconds = statistics.median(each[THEIRS] for each in measured) / 1e6
-        report.note(f"{name}: {count} processes, {seconds * 1e3:.1f} ms per call")
+        lost = f", {count - len(measured)} without a quiet round" if len(measured) < count else ""
+        report.note(f"{name}: {count} processes{lost}, {seconds * 1e3:.1f} ms per call")
     for arguments in (1,) if options.quick else (1, 50):
         report_chain(report, effort, arguments)
     report.finish()

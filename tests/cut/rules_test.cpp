@@ -277,6 +277,17 @@ TEST(NoRule, LeavesCollectivesAlone) {
   EXPECT_EQ(fault_of(cut), "");
 }
 
+TEST(NoRule, KnowsThatRanksMayExchangeDifferentAmounts) {
+  Layers s(0);
+  const Module layer{"layers.0", "Layer"};
+  s.inside({layer}, "aten::relu");
+  s.x = s.call("_c10d_functional::all_to_all_single", {s.x, "tp"}, {s.B, 8});
+  s.last().modules = {layer};
+  s.give_back(s.x);
+  EXPECT_THAT(region_named(s.cut({}), "layers.0.all_to_all_single").tags,
+              ElementsAre("network", "uneven"));
+}
+
 TEST(AnyRule, LeavesCollectivesAlone) {
   const Networked s;
   const Cut cut = s.cut({{Selects::kFunction, {"relu"}}});

@@ -33,6 +33,25 @@ TEST(Agreement, LeavesTheSizesOfOtherGroupsOut) {
   EXPECT_THAT(text_of(CommOverlap(2), Split{{3, 1}}, "dp"), HasSubstr("network reduce0.0\n"));
 }
 
+TEST(Agreement, LeavesSizesOpenThatMayDiffer) {
+  GraphBuilder builder;
+  const ValueId x = builder.input("x", kRow);
+  const ValueId y = builder.value("y", kRow);
+  builder.op({.name = "exchange",
+              .reads = {x},
+              .writes = {y},
+              .tags = {"network", "uneven"},
+              .cost = CostClass::kNetwork,
+              .group = "ep",
+              .kernel = [](const KernelArgs&) {}});
+  builder.output(y);
+  const Graph graph = builder.build().value();
+  const Split split{{4}};
+  const Plan plan = make_plan(graph, record(graph, Sequential(), split));
+  EXPECT_THAT(agreement_text(graph, plan, split, {}, "ep"),
+              HasSubstr("main exchange.0 some i64 some i64\n"));
+}
+
 TEST(Agreement, HasADigestThatSizesOfTransfersAndOrderChange) {
   const std::string two = digest_of(text_of(CommOverlap(2), Split{{2, 2}}));
   EXPECT_EQ(two, digest_of(text_of(CommOverlap(2), Split{{2, 2}})));

@@ -16,10 +16,13 @@ std::int64_t rows_of(const Split& split, MicrobatchRange range) {
 /// "4096 f32", for each of the step's values that move.
 std::string sizes(const Graph& graph, const Plan& plan, const Step& step, std::int64_t rows,
                   std::span<const std::int64_t> symbols) {
+  const auto ops = plan.ops(step);
+  const bool even =
+      std::ranges::none_of(ops, [&](OpId op) { return graph.op(op).has_tag("uneven"); });
   std::string text;
   for (const Operand& operand : plan.operands(step)) {
     const Value& value = graph.value(operand.value);
-    const bool known = graph.storage(value.storage).memory != Memory::kUnplaced;
+    const bool known = even && graph.storage(value.storage).memory != Memory::kUnplaced;
     const std::int64_t each = value.type.has_rows() ? rows : 1;
     text += ' ' + (known ? std::to_string(value.type.elements.evaluate(symbols) * each) : "some") +
             ' ' + to_string(value.type.dtype);

@@ -18,6 +18,11 @@ using capture::Module;
 using capture::UserCall;
 
 constexpr std::string_view kNetwork = "network";
+constexpr std::string_view kUneven = "uneven";  // each rank may give and get another amount
+
+void add_tag(std::vector<std::string>& tags, std::string_view tag) {
+  if (std::ranges::find(tags, tag) == tags.end()) tags.emplace_back(tag);
+}
 
 /// "aten::mm" -> "mm"; what writes in place has the name of what it does: "all_reduce_" too.
 std::string_view short_name(std::string_view op) {
@@ -92,9 +97,10 @@ class Labeller {
       const Call& call = capture_.calls[i];
       if (!is_collective(call)) continue;
       std::vector<std::string> tags = std::move(labels_.calls[i].tags);
-      if (std::ranges::find(tags, kNetwork) == tags.end()) tags.emplace_back(kNetwork);
-      set(i, "collective:" + std::to_string(i), joined(innermost(call), short_name(call.op)),
-          std::move(tags));
+      add_tag(tags, kNetwork);
+      const std::string_view name = short_name(call.op);
+      if (name == "all_to_all_single") add_tag(tags, kUneven);
+      set(i, "collective:" + std::to_string(i), joined(innermost(call), name), std::move(tags));
     }
   }
 

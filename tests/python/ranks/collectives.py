@@ -43,6 +43,16 @@ def all_to_all(x: torch.Tensor) -> torch.Tensor:
     return out
 
 
+def exchange_unevenly(x: torch.Tensor) -> torch.Tensor:
+    """Columns, of which the ranks give and get different numbers."""
+    if distributed.get_world_size() == 1:
+        given = got = [WIDTH]
+    else:
+        given, got = ([10, 6], [10, 4]) if distributed.get_rank() == 0 else ([4, 12], [6, 12])
+    columns = x.t().contiguous()
+    return functional.all_to_all_single(columns, got, given, distributed.group.WORLD).t()
+
+
 WAYS = {
     "all_reduce": lambda x: functional.all_reduce(x, "sum", distributed.group.WORLD),
     "all_reduce max": lambda x: functional.all_reduce(x, "max", distributed.group.WORLD),
@@ -60,6 +70,7 @@ WAYS = {
     ),
     "broadcast": lambda x: functional.broadcast(x, 0, distributed.group.WORLD),
     "all_to_all": all_to_all,
+    "all_to_all uneven": exchange_unevenly,
 }
 
 
