@@ -1,9 +1,8 @@
 #include "dynaflow/runtime/work.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <utility>
 
 namespace dynaflow {
