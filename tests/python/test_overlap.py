@@ -13,8 +13,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 COMPARE = """
 import torch, torch.distributed as dist
-from support.by_hand import ByHand, Does
-from support.tensor_parallel import Decoder, Shape
+from support.by_hand import ByHand
+from support.tensor_parallel import Decoder, Shape, alone
 dist.init_process_group("gloo")
 model, x = Decoder(dist.get_rank()).eval(), Decoder.example(Shape(5, 3))
 with torch.inference_mode():
@@ -24,19 +24,21 @@ with torch.inference_mode():
     for parts in (1, 2, 3):
         by_hand = ByHand(model, x, parts)
         print("equal", all(error(by_hand()) <= 1e-5 for _ in range(2)))
-    print("without its network", error(ByHand(model, x, 2, Does.COMPUTE)()) <= 1e-5)
+    print("without the network", error(Decoder(dist.get_rank(), alone()).eval()(x)) <= 1e-5)
+    print("without computation", error(ByHand(model, x, 2, computes=False)()) <= 1e-5)
 dist.barrier()
 dist.destroy_process_group()
 """
 
 
-def test_by_hand_equals_the_model_and_needs_its_network(capfd: pytest.CaptureFixture[str]) -> None:
+def test_by_hand_equals_the_model_and_no_part_of_it_does(capfd: pytest.CaptureFixture[str]) -> None:
     with Link(gigabits=1, rights=Rights.NONE) as link:
         program = [sys.executable, "-c", COMPARE]
         run_ranks(program, link, timeout=120, env={"PYTHONPATH": str(ROOT / "bench")})
     said = capfd.readouterr().out
     assert said.count("equal True") == 2 * 3
-    assert said.count("without its network False") == 2
+    assert said.count("without the network False") == 2
+    assert said.count("without computation False") == 2
 
 
 def test_the_bound_is_what_is_busy_longest_and_what_has_nothing_beside_it() -> None:
