@@ -113,13 +113,13 @@ class _Probe:
             for _ in range(_RUNS + 1):
                 for parts, taken in times.items():
                     taken.append(self._run(parts, args, kwargs))
-        whole = median(times[0][1:]) / costs.at(rows).whole_ns  # by how much it is busier now
+        busier = median(times[0][1:]) / costs.at(rows).whole_ns  # than when they were measured
         return MeasuredCosts(
             machine=costs.machine,
             transfers=costs.transfers,
             points=costs.points,
             slowdowns=[
-                median(times[parts][1:]) / whole / costs.overlapped_ns(rows, parts)
+                median(times[parts][1:]) / busier / costs.overlapped_ns(rows, parts)
                 for parts in splits
             ],
         )
