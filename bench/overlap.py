@@ -10,8 +10,8 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import torch
 import torch.distributed as dist
@@ -21,11 +21,13 @@ from support.entry import compile_alone
 from support.lockstep import JointRounds, measure_together
 from support.network import Link, RanksFailed, is_shaped, run_ranks, set_own_rate
 from support.report import FOLDER, Budget, Report, Row
-from support.rounds import Call, Effort, Spread, spread_of
+from support.rounds import Call, Effort, Spread, exactly, spread_of
 from support.tensor_parallel import LAYERS, Decoder, Shape, alone
 from torch import Tensor
 
 import dynaflow
+
+Arm: TypeAlias = Callable[[], Tensor]
 
 LINKS = (4.0, 2.0, 1.0, 0.5, 0.25)  # Gb/s each way
 LARGE = Shape(16, 64)
@@ -33,10 +35,10 @@ SMALLER = (Shape(8, 32), Shape(64, 1), Shape(8, 1), Shape(1, 1))
 PARTS = (2, 4)
 
 EAGER, INDUCTOR, CHOSEN = "eager", "torch.compile", "DynaFlow, parts by measured costs"
-EFFORT = Effort(rounds=15, most_rounds=30, sample_seconds=0.1, patience=1)
+EFFORT = Effort(rounds=15, most_rounds=30, sample_seconds=0.1, patience=1, disturbed=0.15)
 QUICK = Effort(rounds=3, most_rounds=3, sample_seconds=0.1, patience=0)
 BALANCING = Effort(rounds=5, most_rounds=7, sample_seconds=0.1, patience=1)
-EXPLAINED = 7  # runs
+EXPLAINED = 15  # runs
 TIMEOUT = 3600.0
 RESULTS = FOLDER / "overlap-rounds.json"
 
@@ -44,14 +46,6 @@ RESULTS = FOLDER / "overlap-rounds.json"
 def our_arm(model: Decoder, parts: int) -> dynaflow.CompiledModule:
     """The model under a schedule with a lane for the network."""
     return dynaflow.compile(model, dynaflow.CommOverlap(parts))
-
-
-def our_choice(model: Decoder, x: Tensor) -> dynaflow.CompiledModule:
-    """The same, with as many parts as pay on this link; the whole batch where none do."""
-    costs = dynaflow.calibrate(model, x, rows=sorted({-(-len(x) // n) for n in (1, 2, 3, 4)}))
-    if dist.get_rank() == 0:
-        print(f"{len(x)} rows in {costs.best_parts(len(x))} parts by measured costs")
-    return dynaflow.compile(model, dynaflow.CommOverlap(costs))
 
 
 # Arms, by name.
@@ -104,17 +98,14 @@ class Explained:
     identity: float
     """The same run with collectives that do nothing."""
 
-    @property
-    def ratio(self) -> float:
-        """1 where what was lost is all that the network cost."""
-        return self.lost / (self.total - self.identity)
-
 
 @dataclass(frozen=True)
 class Result:
     """What a case took."""
 
     case: Case
+    chosen: int | None
+    """How many parts by measured costs; none if the batch stays whole."""
     error: float
     rounds: JointRounds
     explained: Sequence[Explained]
@@ -133,7 +124,8 @@ class Result:
         """What `to_json` gave."""
         case = Case(**{**saved["case"], "shape": Shape(*saved["case"]["shape"])})
         explained = [Explained(**run) for run in saved["explained"]]
-        return Result(case, saved["error"], JointRounds.from_json(saved["rounds"]), explained)
+        rounds = JointRounds.from_json(saved["rounds"])
+        return Result(case, saved["chosen"], saved["error"], rounds, explained)
 
 
 class Bench:
@@ -146,19 +138,29 @@ class Bench:
         self._identity = Decoder(dist.get_rank(), alone()).eval()
 
     def measure(self, case: Case) -> Result:
-        """Of arms that are equal."""
+        """Of arms that are equal, and of what they do apart."""
         set_own_rate(case.gigabits)
-        arms, apart = self._arms(case), self._apart(case)
+        arms, chosen = self._unsplit(case), None
+        if self._inductor:
+            chosen, arms[CHOSEN] = self._choice(case)
+        if chosen is not None and chosen not in case.parts:
+            case = replace(case, parts=[*case.parts, chosen])
+        all_arms = arms.copy()
+        for parts in case.parts:  # what is compared is measured within seconds
+            split = self._split(case, parts)
+            arms |= split
+            all_arms |= split | self._apart(case, parts)
         error = check_equal(arms)
-        rounds = self._rounds(arms | apart, self._effort, compute_only(case.parts[0]))
+        rounds = self._rounds(all_arms, self._effort, compute_only(case.parts[0]))
         if dist.get_rank() == 0:
             times = ", ".join(f"{name} {rounds.wall(name).median / 1e3:.0f}" for name in arms)
-            print(f"{case}: {times} ms; {rounds}")
-        return Result(case, error, rounds, self._explain(case) if case.parts[0] > 1 else [])
+            print(f"{case}: {times} ms; chosen: {_parts(chosen or 1)}; {rounds}")
+        explained = self._explain(case) if case.parts[0] > 1 else []
+        return Result(case, chosen, error, rounds, explained)
 
     def balanced_rate(self, shape: Shape, parts: int, start: float) -> float:
         """Of a link on which the network alone takes as long as the computation alone."""
-        arms = self._apart(Case(start, shape, [parts]))
+        arms = self._apart(Case(start, shape, [parts]), parts)
         off: dict[float, float] = {}
         rate = start
         for _ in range(4):
@@ -177,27 +179,35 @@ class Bench:
         deadline = time.monotonic() + self._seconds
         return measure_together(arms, effort, baseline=baseline, deadline=deadline)
 
-    def _arms(self, case: Case) -> dict[str, Callable[[], Tensor]]:
-        model, x = self._model, Decoder.example(case.shape)
-        arms: dict[str, Callable[[], Tensor]] = {EAGER: lambda: model(x)}
+    def _unsplit(self, case: Case) -> dict[str, Arm]:
+        x = Decoder.example(case.shape)
+        arms: dict[str, Arm] = {EAGER: _calling(self._model, x)}
         if self._inductor:
-            compiled = compile_alone(model)
-            arms[INDUCTOR] = lambda: compiled(x)
-        for parts in case.parts:
-            arms[by_hand(parts)] = ByHand(model, x, parts)
-            arms[ours(parts)] = _calling(our_arm(model, parts), x)
-        if self._inductor:
-            arms[CHOSEN] = _calling(our_choice(model, x), x)
+            arms[INDUCTOR] = _calling(compile_alone(self._model), x)
         return arms
 
-    def _apart(self, case: Case) -> dict[str, Call]:
+    def _choice(self, case: Case) -> tuple[int | None, Arm]:
+        """Ours with as many parts as pay on this link, by measured costs."""
+        x = Decoder.example(case.shape)
+        sizes = {-(-len(x) // parts) for parts in (1, 2, 3, 4)}
+        costs = dynaflow.calibrate(self._model, x, rows=sorted(sizes))
+        chosen = dynaflow.compile(self._model, dynaflow.CommOverlap(costs))
+        return costs.best_parts(len(x)), _calling(chosen, x)
+
+    def _split(self, case: Case, parts: int) -> dict[str, Arm]:
+        x = Decoder.example(case.shape)
+        return {
+            by_hand(parts): ByHand(self._model, x, parts),
+            ours(parts): _calling(our_arm(self._model, parts), x),
+        }
+
+    def _apart(self, case: Case, parts: int) -> dict[str, Arm]:
         """The schedule with collectives that do nothing, and the collectives with nothing else."""
         x = Decoder.example(case.shape)
-        apart: dict[str, Call] = {}
-        for parts in case.parts:
-            apart[compute_only(parts)] = _calling(our_arm(self._identity, parts), x)
-            apart[network_only(parts)] = ByHand(self._model, x, parts, computes=False)
-        return apart
+        return {
+            compute_only(parts): _calling(our_arm(self._identity, parts), x),
+            network_only(parts): ByHand(self._model, x, parts, computes=False),
+        }
 
     def _explain(self, case: Case) -> list[Explained]:
         x = Decoder.example(case.shape)
@@ -214,11 +224,11 @@ class Bench:
         return found[1:]
 
 
-def _calling(scheduled: Callable[[Tensor], Tensor], x: Tensor) -> Callable[[], Tensor]:
-    return lambda: scheduled(x)
+def _calling(model: Callable[[Tensor], Tensor], x: Tensor) -> Arm:
+    return lambda: model(x)
 
 
-def check_equal(arms: Mapping[str, Callable[[], Tensor]]) -> float:
+def check_equal(arms: Mapping[str, Arm]) -> float:
     """The largest difference from the first arm; of all ranks."""
     results = {name: call().clone() for name, call in arms.items()}
     first = next(iter(results.values()))
@@ -299,10 +309,11 @@ def report_arm(report: Report, result: Result, arm: str, whole: str) -> None:
 
 
 def report_share(report: Report, result: Result, parts: int) -> None:
+    """Of the bound; with a budget for as many parts as measured costs choose."""
     names = ours(parts), compute_only(parts), network_only(parts)
     value = result.rounds.spread(lambda values: share(values, *names, parts))
-    large = parts > 1 and result.case.shape == LARGE
-    budget = Budget("0.93 to 1.02", 0.93 <= value.median <= 1.02) if large else None
+    counts = parts == result.chosen and result.case.shape == LARGE
+    budget = Budget("0.93 to 1.02", 0.93 <= value.median <= 1.02) if counts else None
     report.add(Row(f"{result.case}: {ours(parts)}, share of the bound", value, "", budget=budget))
 
 
@@ -315,7 +326,9 @@ def report_by_hand(report: Report, result: Result, parts: int) -> None:
 
 
 def report_explained(report: Report, result: Result) -> None:
-    value = spread_of([run.ratio for run in result.explained])
+    lost = spread_of([run.lost for run in result.explained])
+    cost = spread_of([run.total - run.identity for run in result.explained])
+    value = exactly(lost.median / cost.median)
     budget = Budget("0.9 to 1.1", 0.9 <= value.median <= 1.1)
     name = f"{result.case}: what explain finds lost, over T - T(identity)"
     report.add(Row(name, value, "x", budget=budget))

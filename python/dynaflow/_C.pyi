@@ -221,14 +221,14 @@ class MeasuredCosts:
     def points(self) -> list[CostPoint]: ...
     @property
     def slowdowns(self) -> list[float]:
-        """For 2, 3, ... micro-batches, how much longer a run took than `overlapped_ns` says."""
+        """For 1, 2, 3, ... micro-batches, how much longer a run took than `overlapped_ns` says."""
     def at(self, rows: int) -> CostPoint: ...
     def overlapped_ns(self, rows: int, parts: int) -> int:
         """How long so many micro-batches take at least."""
     def expected_ns(self, rows: int, parts: int) -> int:
         """The same with what such runs lose by experience."""
-    def best_parts(self, rows: int, most: int = 4) -> int:
-        """How many micro-batches are fastest; 1 where no split pays."""
+    def best_parts(self, rows: int, most: int = 4) -> int | None:
+        """How many micro-batches are fastest; None where the batch is best left whole."""
     def to_json(self) -> str: ...
     @staticmethod
     def from_json(document: str) -> MeasuredCosts: ...

@@ -106,8 +106,8 @@ class _Probe:
     def compare(
         self, costs: MeasuredCosts, rows: int, args: Sequence[Any], kwargs: dict[str, Any]
     ) -> MeasuredCosts:
-        """The same costs with what runs in several parts lose, beside whole ones."""
-        splits = range(2, min(_MOST_PARTS, rows) + 1)
+        """The same costs with what scheduled runs lose, beside whole ones."""
+        splits = range(1, min(_MOST_PARTS, rows) + 1)
         times: dict[int, list[int]] = {parts: [] for parts in (0, *splits)}
         with torch.no_grad():
             for _ in range(_RUNS + 1):

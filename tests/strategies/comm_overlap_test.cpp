@@ -40,18 +40,30 @@ TEST(MeasuredCosts, OverlapHidesAllButTheEnds) {
   EXPECT_EQ(costs.overlapped_ns(64, 4), 64 * kMs + 2 * kMs);
 }
 
+TEST(MeasuredCosts, OnePartHidesNothing) {
+  EXPECT_EQ(proportional(kMs, kMs).overlapped_ns(64, 1), 128 * kMs);
+}
+
 TEST(MeasuredCosts, OverlapCannotHideWhatTheProcessorDoesForTheNetwork) {
   MeasuredCosts costs = proportional(kMs, kMs);
   for (auto& point : costs.points) point.network_cpu_ns = point.network_ns;
   EXPECT_EQ(costs.overlapped_ns(64, 2), 128 * kMs);
-  EXPECT_EQ(costs.best_parts(64, 4), 1);
+  EXPECT_EQ(costs.best_parts(64, 4), std::nullopt);
 }
 
 TEST(MeasuredCosts, SplitWhereItPays) {
   EXPECT_EQ(proportional(kMs, kMs).best_parts(64, 4), 4);
   EXPECT_EQ(proportional(kMs, kMs).best_parts(64, 2), 2);
-  EXPECT_EQ(proportional(kMs, kMs / 1000).best_parts(64, 4), 1);
-  EXPECT_EQ(proportional(kMs, kMs).best_parts(1, 4), 1);
+  EXPECT_EQ(proportional(kMs, kMs / 1000).best_parts(64, 4), std::nullopt);
+  EXPECT_EQ(proportional(kMs, kMs).best_parts(1, 4), std::nullopt);
+}
+
+TEST(MeasuredCosts, ScheduleOnePartWhereThatPays) {
+  MeasuredCosts costs = proportional(kMs, kMs);
+  costs.points.front().whole_ns *= 2;
+  EXPECT_EQ(costs.best_parts(1, 4), 1);
+  costs.slowdowns = {2};
+  EXPECT_EQ(costs.best_parts(1, 4), std::nullopt);
 }
 
 TEST(MeasuredCosts, DoNotSplitWhatIsFixed) {
@@ -59,17 +71,17 @@ TEST(MeasuredCosts, DoNotSplitWhatIsFixed) {
   MeasuredCosts costs{.machine = "here", .transfers = 8, .points = {}, .slowdowns = {}};
   costs.points.push_back({1, 10 * kMs, 10 * kMs, 0, 20 * kMs});
   costs.points.push_back({64, 10 * kMs, 10 * kMs, 0, 20 * kMs});
-  EXPECT_EQ(costs.best_parts(64, 4), 1);
+  EXPECT_EQ(costs.best_parts(64, 4), std::nullopt);
 }
 
 TEST(MeasuredCosts, CountWhatOverlapLosesByExperience) {
   MeasuredCosts costs = proportional(kMs, kMs);
-  costs.slowdowns = {1.25, 2};
+  costs.slowdowns = {1, 1.25, 2};
   EXPECT_EQ(costs.expected_ns(64, 2), 68 * kMs * 5 / 4);
   EXPECT_EQ(costs.expected_ns(64, 4), 66 * kMs * 2) << "like the last that was measured";
   EXPECT_EQ(costs.best_parts(64, 4), 2);
   costs.slowdowns = {2};
-  EXPECT_EQ(costs.best_parts(64, 4), 1);
+  EXPECT_EQ(costs.best_parts(64, 4), std::nullopt);
 }
 
 TEST(MeasuredCosts, AreSavedAndLoaded) {

@@ -4,8 +4,8 @@ namespace dynaflow {
 
 Split CommOverlap::split(const Batch& batch) const {
   if (!costs_) return batch.even(parts_);
-  const int parts = costs_->best_parts(batch.rows, parts_);
-  return parts == 1 ? batch.whole() : batch.even(parts);
+  const std::optional<int> parts = costs_->best_parts(batch.rows, parts_);
+  return parts ? batch.even(*parts) : batch.whole();
 }
 
 void CommOverlap::schedule(ScheduleContext& ctx) const {

@@ -11,7 +11,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Point = MeasuredCosts::Point;
 
-/// A split must promise this much, since what is measured varies.
+/// A schedule must promise this much, since what is measured varies.
 constexpr double kWorthwhile = 0.97;
 
 std::int64_t between(std::int64_t low, std::int64_t high, double share) {
@@ -75,6 +75,7 @@ std::int64_t MeasuredCosts::overlapped_ns(std::int64_t rows, int parts) const {
   const Point one = at((rows + parts - 1) / parts);
   const std::int64_t compute = one.compute_ns * parts;
   const std::int64_t network = one.network_ns * parts;
+  if (parts == 1) return compute + network;
   const std::int64_t busy = one.network_cpu_ns * parts;
   const std::int64_t pieces = transfers * parts;
   return std::max(compute + busy + std::max<std::int64_t>(network - busy, 0) / pieces,
@@ -83,15 +84,15 @@ std::int64_t MeasuredCosts::overlapped_ns(std::int64_t rows, int parts) const {
 
 std::int64_t MeasuredCosts::expected_ns(std::int64_t rows, int parts) const {
   const std::int64_t at_best = overlapped_ns(rows, parts);
-  if (slowdowns.empty() || parts < 2) return at_best;
-  const auto index = std::min(static_cast<std::size_t>(parts) - 2, slowdowns.size() - 1);
+  if (slowdowns.empty()) return at_best;
+  const auto index = std::min(static_cast<std::size_t>(parts) - 1, slowdowns.size() - 1);
   return static_cast<std::int64_t>(static_cast<double>(at_best) * slowdowns[index]);
 }
 
-int MeasuredCosts::best_parts(std::int64_t rows, int most) const {
-  int best = 1;
+std::optional<int> MeasuredCosts::best_parts(std::int64_t rows, int most) const {
+  std::optional<int> best;
   auto fastest = static_cast<std::int64_t>(static_cast<double>(at(rows).whole_ns) * kWorthwhile);
-  for (int parts = 2; parts <= std::min<std::int64_t>(most, rows); ++parts) {
+  for (int parts = 1; parts <= std::min<std::int64_t>(most, rows); ++parts) {
     const std::int64_t time = expected_ns(rows, parts);
     if (time >= fastest) continue;
     fastest = time;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,7 +26,7 @@ struct MeasuredCosts {
   std::string machine;         ///< where it was measured
   std::int64_t transfers = 1;  ///< of one batch, one after the other
   std::vector<Point> points;   ///< by rows, rising; at least one
-  /// For 2, 3, … micro-batches, how much longer a measured run took than `overlapped_ns` says:
+  /// For 1, 2, 3, … micro-batches, how much longer a measured run took than `overlapped_ns` says:
   /// transfers and compute on the same cores slow each other down. More than these are like the
   /// last; without any, nothing is lost.
   std::vector<double> slowdowns;
@@ -33,12 +34,13 @@ struct MeasuredCosts {
   /// Between the measured sizes in proportion; beyond them, the last or the first per row.
   [[nodiscard]] Point at(std::int64_t rows) const;
   /// How long `parts` equal micro-batches take at least if every transfer runs beside the others'
-  /// compute: nothing can be hidden before the first compute and after the last transfer.
+  /// compute: nothing can be hidden before the first compute and after the last transfer, and
+  /// nothing at all where there is only one.
   [[nodiscard]] std::int64_t overlapped_ns(std::int64_t rows, int parts) const;
   /// The same with what such runs lose by experience.
   [[nodiscard]] std::int64_t expected_ns(std::int64_t rows, int parts) const;
-  /// How many micro-batches are fastest: 1 where no split pays.
-  [[nodiscard]] int best_parts(std::int64_t rows, int most) const;
+  /// How many micro-batches are fastest; none where the batch is best left whole and unscheduled.
+  [[nodiscard]] std::optional<int> best_parts(std::int64_t rows, int most) const;
 
   friend bool operator==(const MeasuredCosts&, const MeasuredCosts&) = default;
 };

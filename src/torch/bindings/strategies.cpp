@@ -35,7 +35,7 @@ void add_costs(py::module_& module) {
       .def("overlapped_ns", &MeasuredCosts::overlapped_ns, py::arg("rows"), py::arg("parts"))
       .def("expected_ns", &MeasuredCosts::expected_ns, py::arg("rows"), py::arg("parts"))
       .def("best_parts", &MeasuredCosts::best_parts, py::arg("rows"), py::arg("most") = 4,
-           "How many micro-batches are fastest; 1 where no split pays.")
+           "How many micro-batches are fastest; None where the batch is best left whole.")
       .def("to_json", [](const MeasuredCosts& costs) { return to_json(costs); })
       .def_static(
           "from_json",

@@ -39,8 +39,8 @@ if __name__ == "__main__":
     assert [point.rows for point in costs.points] == [1, 2, 3, 6]
     assert costs.transfers == LAYERS
     assert all(point.network_ns > 0 and point.compute_ns > 0 for point in costs.points)
-    assert len(costs.slowdowns) == 3
-    assert all(costs.expected_ns(ROWS, parts) > 0 for parts in (2, 3, 4))
+    assert len(costs.slowdowns) == 4
+    assert all(costs.expected_ns(ROWS, parts) > 0 for parts in (1, 2, 3, 4))
 
     distributed.barrier()
     again = dynaflow.calibrate(model, x, path=kept)
