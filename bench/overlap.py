@@ -68,7 +68,7 @@ def network_only(parts: int) -> str:
 
 
 def _parts(parts: int) -> str:
-    return f"{parts} parts" if parts > 1 else "whole"
+    return f"{parts} parts" if parts > 1 else "1 part"
 
 
 # On each rank: cases are measured, and rank 0 writes down what they took.
@@ -154,7 +154,7 @@ class Bench:
         rounds = self._rounds(all_arms, self._effort, compute_only(case.parts[0]))
         if dist.get_rank() == 0:
             times = ", ".join(f"{name} {rounds.wall(name).median / 1e3:.0f}" for name in arms)
-            print(f"{case}: {times} ms; chosen: {_parts(chosen or 1)}; {rounds}")
+            print(f"{case}: {times} ms; chosen: {_parts(chosen) if chosen else 'whole'}; {rounds}")
         explained = self._explain(case) if case.parts[0] > 1 else []
         return Result(case, chosen, error, rounds, explained)
 
@@ -359,7 +359,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one link, few rounds, no Inductor")
     parser.add_argument("--cases", default="", help="only those whose name contains this")
-    parser.add_argument("--seconds", type=float, default=150, help="for each case, at most")
+    parser.add_argument("--seconds", type=float, default=210, help="for each case, at most")
     parser.add_argument("--report", action="store_true", help="of what was measured last")
     options = parser.parse_args()
     if "RANK" in os.environ:
