@@ -16,7 +16,8 @@ file(GLOB targets CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/fuzz/*.cpp)
 foreach(source IN LISTS targets)
   cmake_path(GET source STEM name)
   add_executable(fuzz_${name} ${source})
-  target_link_libraries(fuzz_${name} PRIVATE dynaflow_fuzz_support dynaflow_warnings)
+  target_link_libraries(fuzz_${name}
+    PRIVATE dynaflow_fuzz_support nlohmann_json::nlohmann_json dynaflow_warnings)
   target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
   # New inputs go to the build folder; fuzz/corpus/<name>, if there is one, only seeds them.
   set(found ${PROJECT_BINARY_DIR}/corpus/${name})

@@ -2,11 +2,10 @@
 // number of times. Either the verifier refuses what it did, or the program it makes is right.
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
+#include "bytes.h"
 #include "dynaflow/dynaflow.h"
 #include "support/memory_image.h"
 #include "support/random_graph.h"
@@ -14,19 +13,6 @@
 
 namespace dynaflow::testing {
 namespace {
-
-class Bytes {
- public:
-  Bytes(const std::uint8_t* data, std::size_t size) : data_(data), size_(size) {}
-  [[nodiscard]] bool done() const { return at_ >= size_; }
-  std::uint8_t next() { return done() ? std::uint8_t{0} : data_[at_++]; }
-  std::size_t below(std::size_t limit) { return limit == 0 ? 0 : next() % limit; }
-
- private:
-  const std::uint8_t* data_;
-  std::size_t size_;
-  std::size_t at_ = 0;
-};
 
 class SpelledStrategy final : public OpScheduler {
  public:
@@ -84,12 +70,6 @@ bool touches_unplaced(const Graph& graph) {
   return false;
 }
 
-void require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "%s\n", what);
-  std::abort();
-}
-
 void try_one(const std::uint8_t* data, std::size_t size) {
   Bytes bytes(data, size);
   Random random(bytes.next());
@@ -102,7 +82,7 @@ void try_one(const std::uint8_t* data, std::size_t size) {
   if (!placed) {
     // Refused: by a rule about the schedule, never by one about our own planning.
     for (const Diagnostic& finding : placed.error().findings) {
-      require(finding.rule.id.starts_with("S"), to_string(finding).c_str());
+      require(finding.rule.id.starts_with("S"), to_string(finding));
     }
     return;
   }

@@ -23,7 +23,16 @@ SECTIONS = {
     "What `split` sees": ["Batch", "Split"],
     "What `schedule` sees": ["ScheduleContext", "ReadyOp", "Microbatch", "Lane", "IssuedStep"],
     "What comes back": ["Error", "Finding"],
-    "Where the time went": ["Timeline", "Explanation", "LaneTimes", "PathStep", "save_html"],
+    "Where the time went": [
+        "Timeline",
+        "Explanation",
+        "LaneTimes",
+        "PathStep",
+        "explain_ranks",
+        "RanksExplanation",
+        "RankTimes",
+        "save_html",
+    ],
 }
 HEAD = """# API reference
 

@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, distributed, nn
@@ -21,6 +22,7 @@ from torch import Tensor, distributed, nn
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "bench"))
 
+from support.bound import bound  # noqa: E402
 from support.network import Link, RanksFailed, run_ranks  # noqa: E402
 
 import dynaflow  # noqa: E402
@@ -29,6 +31,7 @@ ROWS, LENGTH, VOCABULARY, LAYERS, PARTS = 8, 32, 512, 4, 2
 ROUNDS = 7
 RESULTS = ROOT / "build/run"
 REPORT = RESULTS / "report.txt"
+PAGE = RESULTS / "timeline.html"
 
 
 class Hidden(nn.Module):
@@ -68,11 +71,22 @@ def shared_llama() -> nn.Module:
     return Hidden(LlamaModel.from_pretrained(folder[0], tp_plan="auto").eval())
 
 
-def timed(call: Callable[[], Tensor]) -> float:
+class Time(NamedTuple):
+    """Of a run, in seconds."""
+
+    wall: float
+    cpu: float
+
+
+def trace_of(rank: int) -> Path:
+    return RESULTS / ("trace.json" if rank == 0 else f"trace-rank{rank}.json")
+
+
+def timed(call: Callable[[], Tensor]) -> Time:
     distributed.barrier()
-    begin = time.perf_counter()
+    wall, cpu = time.perf_counter(), time.process_time()
     call()
-    return time.perf_counter() - begin
+    return Time(time.perf_counter() - wall, time.process_time() - cpu)
 
 
 def run_rank() -> None:
@@ -90,12 +104,15 @@ def run_rank() -> None:
             name: float((arm(ids) - expected).abs().max() / expected.abs().max())
             for name, arm in arms.items()
         }
-        times: dict[str, list[float]] = {name: [] for name in arms}
+        times: dict[str, list[Time]] = {name: [] for name in arms}
         for _ in range(ROUNDS):
             for name, arm in arms.items():
                 times[name].append(timed(lambda arm=arm: arm(ids)))  # type: ignore[misc]
         timelines = {name: arm.timeline(ids) for name, arm in arms.items()}
     assert max(errors.values()) <= 1e-5, errors
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    timelines["CommOverlap"].save(trace_of(distributed.get_rank()))
+    distributed.barrier()
     if distributed.get_rank() == 0:
         report(arms["CommOverlap"].plan(), errors, times, timelines)
     distributed.barrier()
@@ -105,29 +122,33 @@ def run_rank() -> None:
 def report(
     plan: str,
     errors: dict[str, float],
-    times: dict[str, list[float]],
+    times: dict[str, list[Time]],
     timelines: dict[str, dynaflow.Timeline],
 ) -> None:
     lines = [plan]
+    took = {name: Time(*map(median, zip(*taken, strict=True))) for name, taken in times.items()}
     for name, timeline in timelines.items():
-        took = f"{1e3 * median(times[name]):.0f} ms"
-        lines += [f"{name}: {took}, differs by {errors[name]:.0e} from eager", str(timeline)]
-    sequential, overlapped = (median(times[name]) for name in timelines)
+        wall = f"{1e3 * took[name].wall:.0f} ms"
+        lines += [f"{name}: {wall}, differs by {errors[name]:.0e} from eager", str(timeline)]
+    sequential, overlapped = took["Sequential"], took["CommOverlap"]
     network = [
         end - begin for label, _, begin, end in timelines["Sequential"].spans if "all_" in label
     ]
     on_wire = sum(network) / 1e9
     compute = timelines["Sequential"].total_ns / 1e9 - on_wire
-    pieces = len(network) * PARTS
-    bound = max(compute + on_wire / pieces, on_wire + compute / pieces)
+    host = max(0.0, sequential.cpu - compute)
+    at_best = bound(compute, on_wire, host, chunks=len(network) * PARTS)
     lines.append(
-        f"speed-up {sequential / overlapped:.2f}x, {sequential / bound:.2f}x at best: by turns, "
-        f"compute takes {1e3 * compute:.0f} ms and the network {1e3 * on_wire:.0f} ms\n"
+        f"speed-up {sequential.wall / overlapped.wall:.2f}x, "
+        f"{sequential.wall / at_best:.2f}x at best: by turns, compute takes "
+        f"{1e3 * compute:.0f} ms and the network {1e3 * on_wire:.0f} ms, "
+        f"{1e3 * host:.0f} ms of it on the core\n"
     )
     lines.append(str(timelines["CommOverlap"].explain()))
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    timelines["CommOverlap"].save(str(RESULTS / "trace.json"))
-    dynaflow.save_html(str(RESULTS / "timeline.html"), timelines)
+    ranks = range(distributed.get_world_size())
+    seen = {f"rank {rank}": dynaflow.Timeline.load(trace_of(rank)) for rank in ranks}
+    lines.append(str(dynaflow.explain_ranks(seen)))
+    dynaflow.save_html(PAGE, timelines)
     REPORT.write_text("\n".join(lines))
 
 
@@ -145,7 +166,7 @@ def main() -> None:
         except RanksFailed as failure:
             sys.exit(f"run: {failure}")
     print(REPORT.read_text())
-    print(f"wrote {RESULTS / 'trace.json'} for Perfetto and {RESULTS / 'timeline.html'} to open")
+    print(f"wrote {trace_of(0)} for Perfetto, {trace_of(1)} of the other rank, and {PAGE} to open")
 
 
 if __name__ == "__main__":

@@ -324,6 +324,39 @@ class PathStep:
     @property
     def ns(self) -> int: ...
 
+class RankTimes:
+    """What one rank's transfers took, and for whom they waited."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def network_ns(self) -> int:
+        """In transfers that all ranks take part in."""
+    @property
+    def awaited_ns(self) -> int:
+        """Of that, until the last rank came."""
+    @property
+    def late_ns(self) -> int:
+        """How long only this one was missing."""
+    @property
+    def last(self) -> int:
+        """To how many transfers it came last."""
+
+class RanksExplanation:
+    """What transfers waited for ranks, and what the wire took. As text, a report."""
+
+    @property
+    def ranks(self) -> list[RankTimes]: ...
+    @property
+    def transfers(self) -> list[tuple[str, str, int, int]]:
+        """(transfer, rank that came last, awaited, on the wire), in nanoseconds."""
+
+def explain_ranks(timelines: dict[str, Timeline]) -> RanksExplanation:
+    """Who was late: of one run's timelines, one for each rank, by name.
+
+    >>> print(dynaflow.explain_ranks({"rank 0": first, "rank 1": second}))
+    """
+
 def save_html(path: str | PathLike[str], timelines: dict[str, Timeline]) -> None:
     """One page with several timelines by name, on the same time axis.
 

@@ -14,7 +14,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         runs = {_name(path, asked.runs): dynaflow.Timeline.load(path) for path in asked.runs}
         if asked.command == "explain":
-            print(_report(runs), end="")
+            print(dynaflow.explain_ranks(runs) if asked.ranks else _report(runs), end="")
         else:
             dynaflow.save_html(asked.output, runs)
     except dynaflow.Error as error:
@@ -34,6 +34,9 @@ def _parser() -> argparse.ArgumentParser:
     show = commands.add_parser("show", help="draw the runs below each other, as one HTML page")
     for command in (explain, show):
         command.add_argument("runs", nargs="+", type=Path, metavar="run.json", help="Timeline.save")
+    explain.add_argument(
+        "--ranks", action="store_true", help="the runs are one, as each rank saw it: who was late?"
+    )
     show.add_argument("-o", "--output", required=True, type=Path, metavar="page.html")
     return parser
 

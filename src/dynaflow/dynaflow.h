@@ -4,6 +4,7 @@
 #include "dynaflow/compile.h"
 #include "dynaflow/device/cpu/cpu_device.h"
 #include "dynaflow/explain/explanation.h"
+#include "dynaflow/explain/ranks.h"
 #include "dynaflow/explain/save.h"
 #include "dynaflow/graph/builder.h"
 #include "dynaflow/schedule/verify.h"

@@ -115,6 +115,15 @@ def test_an_operator_said_to_be_row_wise_is_split() -> None:
     assert same(quick, lambda x: (x + 1) * 2 + 1, numbers(7, 4), parts=3)
 
 
+def test_a_name_said_to_be_row_wise_that_is_not_called_is_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    quick = fast(lambda x: scale(x + 1, 2.0) + 1, row_wise=["dynaflow_test::scael"])
+    assert same(quick, lambda x: (x + 1) * 2 + 1, numbers(6, 4))
+    expected = "row_wise 'dynaflow_test::scael' is not called; near: dynaflow_test::scale, "
+    assert caplog.text.count(expected) == 1
+
+
 def test_an_operator_that_mixes_rows_is_right() -> None:
     assert same(fast(lambda x: minus_mean(x + 1)), lambda x: minus_mean(x + 1), numbers(6, 4))
 

@@ -67,6 +67,10 @@ def test_measured_costs_are_one_answer_for_all_ranks(tmp_path: Path) -> None:
     run_well("calibrated", str(tmp_path))
 
 
+def test_the_rank_that_was_late_is_found(tmp_path: Path) -> None:
+    assert "rank 1 came last" in run_well("late", str(tmp_path))
+
+
 def test_random_sizes_stay_right_and_memory_stays() -> None:
     assert "runs, memory" in run_well("soak", "120")
 

@@ -99,7 +99,7 @@ def test_a_file_that_is_no_run_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_page_needs_timelines(tmp_path: Path) -> None:
-    with pytest.raises(TypeError, match="timelines by name"):
+    with pytest.raises(TypeError, match="timelines are given by name"):
         dynaflow.save_html(tmp_path / "page.html", {"run": "no timeline"})  # type: ignore[dict-item]
 
 
@@ -123,6 +123,29 @@ def test_the_command_line_explains_several_runs_by_name(
     assert f"{tmp_path}/b/run\nexplanation" in printed
 
 
+def test_the_command_line_explains_a_run_by_its_ranks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sent = {"rank0": (10, 40), "rank1": (530, 540)}  # by clocks that are 500 us apart
+    for rank, (begin, end) in sent.items():
+        (tmp_path / f"{rank}.json").write_text(trace_of(begin, end))
+    assert main(["explain", "--ranks", *(f"{tmp_path}/{rank}.json" for rank in sent)]) == 0
+    printed = capsys.readouterr().out
+    lines = [line.split() for line in printed.splitlines()]
+    assert ["rank0", "30.0", "us", "20.0", "us", "(67", "%)", "0", "ns"] in lines
+    assert ["rank1", "10.0", "us", "0", "ns", "(0", "%)", "20.0", "us"] in lines
+    assert "sum.0 was awaited longest: 20.0 us until rank1 came" in printed
+
+
+def trace_of(begin: float, end: float) -> str:
+    """A saved run of one transfer."""
+    args = {"step": 0, "cost": "network", "microbatches": [0, 1], "waits": []}
+    lane = {"ph": "M", "name": "thread_name", "pid": 1, "tid": 1, "args": {"name": "network"}}
+    span = {"ph": "X", "name": "sum.0", "pid": 1, "tid": 1, "ts": begin, "dur": end - begin}
+    about = {"format": "dynaflow-timeline/1", "total_ns": 1_000_000}
+    return json.dumps({"otherData": about, "traceEvents": [lane, span | {"args": args}]})
+
+
 def test_the_command_line_shows_runs(run: dynaflow.Timeline, tmp_path: Path) -> None:
     for name in ("one", "two"):
         run.save(tmp_path / f"{name}.json")
@@ -140,6 +163,7 @@ def test_the_command_line_shows_runs(run: dynaflow.Timeline, tmp_path: Path) -> 
     [
         (["explain", "nothing.json"], "it cannot be read: No such file or directory (T2 bad-file)"),
         (["explain", "empty.json"], "it is no JSON (T1 bad-timeline)"),
+        (["explain", "--ranks", "run.json"], "no transfer is in all of these timelines"),
         (["show", "empty.json", "-o", "page.html"], "it is no JSON (T1 bad-timeline)"),
         (["show", "run.json", "-o", "nowhere/page.html"], "it cannot be written: No such file"),
     ],

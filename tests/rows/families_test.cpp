@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "support/sketch.h"
@@ -289,6 +290,17 @@ TEST(Declared, CustomOpsAreRowWise) {
   Sketch s;
   const auto y = s.call("acme::rope", {s.input({s.B, 8}), s.weight({8})}, {s.B, 8});
   EXPECT_EQ(s.answer(y, {.row_wise = {"acme::rope"}}), "row-wise, split 0");
+}
+
+TEST(Declared, CustomOpsThatAreNotCalledAreNamed) {
+  Sketch s;
+  s.call("acme::rope", {s.input({s.B, 8})}, {s.B, 8});
+  const auto warned = [&](const char* op) {
+    return find_rows(s.capture(), {.row_wise = {op}}).warnings;
+  };
+  EXPECT_THAT(warned("acme::rope"), testing::IsEmpty());
+  EXPECT_THAT(warned("acme::rop"),
+              testing::ElementsAre("row_wise 'acme::rop' is not called; near: acme::rope"));
 }
 
 TEST(Declared, CustomOpsStillNeedTheBatchInDimensionZero) {

@@ -129,7 +129,8 @@ Cut make_cut(rows::Rows rows, const std::vector<Rule>& rules) {
   cut.rows = std::move(rows);
   const Views views(cut.capture());
   const Labels labels = make_labels(cut.capture(), rules);
-  cut.warnings = labels.warnings;
+  cut.warnings = cut.rows.warnings;
+  cut.warnings.insert(cut.warnings.end(), labels.warnings.begin(), labels.warnings.end());
   cut.base = views.base;
   cut.shown = find_shown(cut.capture(), views);
   const std::vector<Draft> drafts = make_drafts(cut.rows, views, labels);

@@ -46,7 +46,7 @@ struct Cut {
   std::uint32_t bodies = 0;                   ///< how many distinct ones
   std::vector<capture::TensorId> base;        ///< per tensor: the tensor whose memory it views
   std::vector<capture::TensorId> shown = {};  ///< per tensor with memory: what users know it as
-  std::vector<std::string> warnings;          ///< rules that match nothing, and what is near
+  std::vector<std::string> warnings;          ///< what matches nothing, and what is near
 
   [[nodiscard]] const capture::Capture& capture() const { return rows.capture; }
 };

@@ -4,9 +4,9 @@
 #include <array>
 #include <cctype>
 #include <map>
-#include <numeric>
 #include <set>
 
+#include "import/capture/nearest.h"
 #include "import/cut/views.h"
 
 namespace dynaflow::cut {
@@ -249,38 +249,8 @@ class Labeller {
       }
     }
     const std::string pattern = rule.patterns.empty() ? "" : rule.patterns.front();
-    std::string text = "the rule '" + pattern + "' matches nothing";
-    const std::vector<std::string> near = nearest(pattern, names);
-    for (std::size_t i = 0; i < near.size(); ++i) text += (i == 0 ? "; near: " : ", ") + near[i];
-    labels_.warnings.push_back(std::move(text));
-  }
-
-  static std::size_t distance(std::string_view a, std::string_view b) {
-    std::vector<std::size_t> row(b.size() + 1);
-    std::iota(row.begin(), row.end(), 0U);
-    for (std::size_t i = 1; i <= a.size(); ++i) {
-      std::size_t diagonal = std::exchange(row[0], i);
-      for (std::size_t j = 1; j <= b.size(); ++j) {
-        const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-        diagonal = row[j];
-        row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
-      }
-    }
-    return row.back();
-  }
-
-  static std::vector<std::string> nearest(const std::string& pattern,
-                                          const std::set<std::string>& names) {
-    std::vector<std::pair<std::size_t, std::string>> ranked;
-    for (const std::string& name : names) {
-      if (!name.empty()) ranked.emplace_back(distance(pattern, name), name);
-    }
-    std::ranges::sort(ranked);
-    std::vector<std::string> near;
-    for (const auto& [far, name] : ranked) {
-      if (near.size() < 3) near.push_back(name);
-    }
-    return near;
+    labels_.warnings.push_back("the rule '" + pattern + "' matches nothing" +
+                               capture::nearest(pattern, names));
   }
 
   const Capture& capture_;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "dynaflow/base/check.h"
+#include "import/capture/nearest.h"
 #include "import/rows/families.h"
 #include "import/rows/groups.h"
 #include "import/rows/numbers.h"
@@ -229,6 +230,17 @@ Carry carry_of(const State& state, bool own_numbers) {
   return state.carry;
 }
 
+std::vector<std::string> find_uncalled(const Capture& capture, const Declarations& declarations) {
+  std::set<std::string> called;
+  for (const capture::Call& call : capture.calls) called.insert(call.op);
+  std::vector<std::string> warnings;
+  for (const std::string& op : declarations.row_wise) {
+    if (called.contains(op)) continue;
+    warnings.push_back("row_wise '" + op + "' is not called" + capture::nearest(op, called));
+  }
+  return warnings;
+}
+
 }  // namespace
 
 Rows find_rows(Capture capture, const Declarations& declarations) {
@@ -244,6 +256,7 @@ Rows find_rows(Capture capture, const Declarations& declarations) {
     rows.calls.push_back({.runs = outcome.runs, .reason = std::move(outcome.reason)});
   }
   group_calls(rows);
+  rows.warnings = find_uncalled(rows.capture, declarations);
   return rows;
 }
 

@@ -46,8 +46,9 @@ struct CallRows {
 /// duplicated there where one user needs the batch's numbers and another the micro-batch's.
 struct Rows {
   capture::Capture capture;
-  std::vector<Carry> tensors = {};   ///< per tensor
-  std::vector<CallRows> calls = {};  ///< per call
+  std::vector<Carry> tensors = {};         ///< per tensor
+  std::vector<CallRows> calls = {};        ///< per call
+  std::vector<std::string> warnings = {};  ///< declared operators that are not called
 };
 
 /// What users say of operators that the table does not know.

@@ -145,6 +145,60 @@ std::size_t hash_of(const BatchFacts& facts) {
   return hash;
 }
 
+std::shared_ptr<Model> make_model(const std::string& document, const std::vector<cut::Rule>& rules,
+                                  std::shared_ptr<const OpScheduler> scheduler,
+                                  std::vector<at::Tensor> constants,
+                                  std::vector<std::string> row_wise) {
+  return unwrap(Model::make(unwrap(capture::from_json(document)), rules, std::move(scheduler),
+                            std::move(constants), {std::move(row_wise)}));
+}
+
+Split split(Model& model, const std::vector<std::int64_t>& sizes, const BatchFacts* facts) {
+  const Batch batch = batch_of(model, sizes, or_empty(facts));
+  const py::gil_scoped_release no_gil;
+  return unwrap(model.split(batch));
+}
+
+// Of the program that ran last; nothing before the first run.
+
+std::string plan(const Model& model) {
+  const auto program = model.last_program();
+  return program ? to_string(program->plan(), model.graph()) : std::string();
+}
+
+Timeline timeline(const Model& model) {
+  const auto program = model.last_program();
+  return program ? program->timeline() : Timeline();
+}
+
+py::list lanes(const Model& model) {
+  py::list lanes;
+  const auto program = model.last_program();
+  if (!program) return lanes;
+  for (const LaneGrant& lane : program->lanes()) {
+    lanes.append(py::make_tuple(lane.name, lane.cores));
+  }
+  return lanes;
+}
+
+/// Sizes that each batch gives anew, by name.
+std::vector<std::string> symbols(const Model& model) {
+  std::vector<std::string> names;
+  for (const auto& symbol : model.cut().capture().symbols) {
+    if (symbol.role != capture::Symbol::Role::kDerived) names.push_back(symbol.name);
+  }
+  return names;
+}
+
+py::dict compile_stats(Model& model) {
+  const CompileStats stats = model.compile_stats();
+  py::dict dict;
+  dict["splits"] = stats.splits;
+  dict["recordings"] = stats.recordings;
+  dict["bindings"] = stats.bindings;
+  return dict;
+}
+
 void add_facts(py::module_& module) {
   py::class_<BatchFacts>(module, "BatchFacts", "What a caller says of a batch beyond its tensors.")
       .def(py::init<std::vector<std::int64_t>, std::map<std::string, std::int64_t>>(),
@@ -160,66 +214,17 @@ void add_model(py::module_& module) {
   py::class_<cut::Rule>(module, "Rule")
       .def(py::init(&to_rule), py::arg("selects"), py::arg("patterns"), py::arg("tags"));
   py::class_<Model, std::shared_ptr<Model>>(module, "Model")
-      .def(py::init([](const std::string& document, const std::vector<cut::Rule>& rules,
-                       std::shared_ptr<const OpScheduler> scheduler,
-                       std::vector<at::Tensor> constants, std::vector<std::string> row_wise) {
-             return unwrap(Model::make(unwrap(capture::from_json(document)), rules,
-                                       std::move(scheduler), std::move(constants),
-                                       {std::move(row_wise)}));
-           }),
-           py::arg("document"), py::arg("rules"), py::arg("scheduler"), py::arg("constants"),
-           py::arg("row_wise") = std::vector<std::string>())
+      .def(py::init(&make_model), py::arg("document"), py::arg("rules"), py::arg("scheduler"),
+           py::arg("constants"), py::arg("row_wise") = std::vector<std::string>())
       .def("run", &run, py::arg("arguments"), py::arg("facts") = py::none(),
            py::arg("trace") = false, py::arg("context") = py::none())
-      .def(
-          "split",
-          [](Model& model, const std::vector<std::int64_t>& sizes, const BatchFacts* facts) {
-            const Batch batch = batch_of(model, sizes, or_empty(facts));
-            const py::gil_scoped_release no_gil;
-            return unwrap(model.split(batch));
-          },
-          py::arg("sizes"), py::arg("facts") = py::none())
-      .def_property_readonly("plan",
-                             [](const Model& model) {
-                               const auto program = model.last_program();
-                               return program ? to_string(program->plan(), model.graph())
-                                              : std::string();
-                             })
-      .def_property_readonly("timeline",
-                             [](const Model& model) {
-                               const auto program = model.last_program();
-                               return program ? program->timeline() : Timeline();
-                             })
-      .def_property_readonly("lanes",
-                             [](const Model& model) {
-                               py::list lanes;
-                               const auto program = model.last_program();
-                               if (!program) return lanes;
-                               for (const LaneGrant& lane : program->lanes()) {
-                                 lanes.append(py::make_tuple(lane.name, lane.cores));
-                               }
-                               return lanes;
-                             })
-      .def_property_readonly("symbols",
-                             [](const Model& model) {
-                               std::vector<std::string> names;
-                               for (const auto& symbol : model.cut().capture().symbols) {
-                                 if (symbol.role != capture::Symbol::Role::kDerived) {
-                                   names.push_back(symbol.name);
-                                 }
-                               }
-                               return names;
-                             })
+      .def("split", &split, py::arg("sizes"), py::arg("facts") = py::none())
+      .def_property_readonly("plan", &plan)
+      .def_property_readonly("timeline", &timeline)
+      .def_property_readonly("lanes", &lanes)
+      .def_property_readonly("symbols", &symbols)
       .def_property_readonly("counts", &counts)
-      .def_property_readonly("compile_stats",
-                             [](Model& model) {
-                               const CompileStats stats = model.compile_stats();
-                               py::dict dict;
-                               dict["splits"] = stats.splits;
-                               dict["recordings"] = stats.recordings;
-                               dict["bindings"] = stats.bindings;
-                               return dict;
-                             })
+      .def_property_readonly("compile_stats", &compile_stats)
       .def_property_readonly("warnings", [](const Model& model) { return model.cut().warnings; })
       .def_property_readonly("stats",
                              [](const Model& model) { return to_dict(model.last_stats()); })

@@ -4,6 +4,7 @@
 #include <pybind11/stl/filesystem.h>
 
 #include "dynaflow/explain/explanation.h"
+#include "dynaflow/explain/ranks.h"
 #include "dynaflow/explain/save.h"
 #include "torch/bindings/errors.h"
 
@@ -43,15 +44,24 @@ std::vector<std::pair<std::string, std::int64_t>> waited_for(const Explanation::
   return ops;
 }
 
-void save_timelines(const std::filesystem::path& path, const py::dict& timelines) {
+std::vector<NamedTimeline> by_name(const py::dict& timelines) {
   std::vector<NamedTimeline> named;
   for (const auto& [name, timeline] : timelines) {
     if (!py::isinstance<py::str>(name) || !py::isinstance<Timeline>(timeline)) {
-      throw py::type_error("save_html takes timelines by name");
+      throw py::type_error("timelines are given by name: {\"a name\": timeline}");
     }
     named.push_back({name.cast<std::string>(), timeline.cast<const Timeline&>()});
   }
-  unwrap(save_html(path, named));
+  return named;
+}
+
+py::list transfers(const RanksExplanation& explanation) {
+  py::list transfers;
+  for (const RanksExplanation::Transfer& transfer : explanation.transfers) {
+    transfers.append(py::make_tuple(transfer.label, explanation.ranks[transfer.last].name,
+                                    transfer.awaited_ns, transfer.wire_ns));
+  }
+  return transfers;
 }
 
 void add_explanation(py::module_& module) {
@@ -84,10 +94,30 @@ void add_explanation(py::module_& module) {
       .def("__str__", [](const Explanation& e) { return to_string(e); });
 }
 
+void add_ranks(py::module_& module) {
+  using Rank = RanksExplanation::Rank;
+  py::class_<Rank>(module, "RankTimes", "What one rank's transfers took, and for whom they waited.")
+      .def_readonly("name", &Rank::name)
+      .def_readonly("network_ns", &Rank::network_ns)
+      .def_readonly("awaited_ns", &Rank::awaited_ns)
+      .def_readonly("late_ns", &Rank::late_ns)
+      .def_readonly("last", &Rank::last);
+  py::class_<RanksExplanation>(module, "RanksExplanation",
+                               "What transfers waited for ranks, and what the wire took.")
+      .def_readonly("ranks", &RanksExplanation::ranks)
+      .def_property_readonly("transfers", &transfers)
+      .def("__str__", [](const RanksExplanation& e) { return to_string(e); });
+  module.def(
+      "explain_ranks",
+      [](const py::dict& timelines) { return unwrap(explain_ranks(by_name(timelines))); },
+      py::arg("timelines"));
+}
+
 }  // namespace
 
 void add_timeline(py::module_& module) {
   add_explanation(module);
+  add_ranks(module);
   py::class_<Timeline>(module, "Timeline", "When each step of a traced run ran.")
       .def_property_readonly("total_ns", [](const Timeline& t) { return t.total_ns; })
       .def_property_readonly("spans", &spans,
@@ -104,7 +134,12 @@ void add_timeline(py::module_& module) {
           py::arg("path"))
       .def("__eq__", [](const Timeline& t, const Timeline& other) { return t == other; })
       .def("__str__", [](const Timeline& t) { return to_string(t); });
-  module.def("save_html", &save_timelines, py::arg("path"), py::arg("timelines"));
+  module.def(
+      "save_html",
+      [](const std::filesystem::path& path, const py::dict& timelines) {
+        unwrap(save_html(path, by_name(timelines)));
+      },
+      py::arg("path"), py::arg("timelines"));
 }
 
 }  // namespace dynaflow::bindings
