@@ -11,9 +11,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable
 from pathlib import Path
-from statistics import median
 from typing import NamedTuple
 
 import torch
@@ -71,22 +69,31 @@ def shared_llama() -> nn.Module:
     return Hidden(LlamaModel.from_pretrained(folder[0], tp_plan="auto").eval())
 
 
-class Time(NamedTuple):
-    """Of a run, in seconds."""
+class Run(NamedTuple):
+    """Of one arm; times in seconds."""
 
     wall: float
     cpu: float
+    timeline: dynaflow.Timeline
 
 
 def trace_of(rank: int) -> Path:
     return RESULTS / ("trace.json" if rank == 0 else f"trace-rank{rank}.json")
 
 
-def timed(call: Callable[[], Tensor]) -> Time:
+def traced(arm: dynaflow.CompiledModule, ids: Tensor) -> Run:
     distributed.barrier()
     wall, cpu = time.perf_counter(), time.process_time()
-    call()
-    return Time(time.perf_counter() - wall, time.process_time() - cpu)
+    timeline = arm.timeline(ids)
+    return Run(time.perf_counter() - wall, time.process_time() - cpu, timeline)
+
+
+def middle(runs: list[Run]) -> Run:
+    """The same one on all ranks: rank 0's median."""
+    order = sorted(range(len(runs)), key=lambda i: runs[i].wall)
+    chosen = [order[len(order) // 2]]
+    distributed.broadcast_object_list(chosen, src=0)
+    return runs[chosen[0]]
 
 
 def run_rank() -> None:
@@ -104,52 +111,49 @@ def run_rank() -> None:
             name: float((arm(ids) - expected).abs().max() / expected.abs().max())
             for name, arm in arms.items()
         }
-        times: dict[str, list[Time]] = {name: [] for name in arms}
+        taken: dict[str, list[Run]] = {name: [] for name in arms}
         for _ in range(ROUNDS):
             for name, arm in arms.items():
-                times[name].append(timed(lambda arm=arm: arm(ids)))  # type: ignore[misc]
-        timelines = {name: arm.timeline(ids) for name, arm in arms.items()}
+                taken[name].append(traced(arm, ids))
     assert max(errors.values()) <= 1e-5, errors
+    runs = {name: middle(each) for name, each in taken.items()}
     RESULTS.mkdir(parents=True, exist_ok=True)
-    timelines["CommOverlap"].save(trace_of(distributed.get_rank()))
+    runs["CommOverlap"].timeline.save(trace_of(distributed.get_rank()))
     distributed.barrier()
     if distributed.get_rank() == 0:
-        report(arms["CommOverlap"].plan(), errors, times, timelines)
+        report(arms["CommOverlap"].plan(), errors, runs)
     distributed.barrier()
     distributed.destroy_process_group()
 
 
-def report(
-    plan: str,
-    errors: dict[str, float],
-    times: dict[str, list[Time]],
-    timelines: dict[str, dynaflow.Timeline],
-) -> None:
+def report(plan: str, errors: dict[str, float], runs: dict[str, Run]) -> None:
     lines = [plan]
-    took = {name: Time(*map(median, zip(*taken, strict=True))) for name, taken in times.items()}
-    for name, timeline in timelines.items():
-        wall = f"{1e3 * took[name].wall:.0f} ms"
-        lines += [f"{name}: {wall}, differs by {errors[name]:.0e} from eager", str(timeline)]
-    sequential, overlapped = took["Sequential"], took["CommOverlap"]
-    network = [
-        end - begin for label, _, begin, end in timelines["Sequential"].spans if "all_" in label
-    ]
+    for name, run in runs.items():
+        lines.append(f"{name}: {1e3 * run.wall:.0f} ms, differs by {errors[name]:.0e} from eager")
+        lines.append(str(run.timeline))
+    lines.append(gain(runs["Sequential"], runs["CommOverlap"]))
+    lines.append(str(runs["CommOverlap"].timeline.explain()))
+    ranks = range(distributed.get_world_size())
+    seen = {f"rank {rank}": dynaflow.Timeline.load(trace_of(rank)) for rank in ranks}
+    lines.append(str(dynaflow.explain_ranks(seen)))
+    dynaflow.save_html(PAGE, {name: run.timeline for name, run in runs.items()})
+    REPORT.write_text("\n".join(lines))
+
+
+def gain(sequential: Run, overlapped: Run) -> str:
+    """Beside what it could be, by what compute and network take by turns."""
+    spans = sequential.timeline.spans
+    network = [end - begin for label, _, begin, end in spans if "all_" in label]
     on_wire = sum(network) / 1e9
-    compute = timelines["Sequential"].total_ns / 1e9 - on_wire
+    compute = sequential.timeline.total_ns / 1e9 - on_wire
     host = max(0.0, sequential.cpu - compute)
     at_best = bound(compute, on_wire, host, chunks=len(network) * PARTS)
-    lines.append(
+    return (
         f"speed-up {sequential.wall / overlapped.wall:.2f}x, "
         f"{sequential.wall / at_best:.2f}x at best: by turns, compute takes "
         f"{1e3 * compute:.0f} ms and the network {1e3 * on_wire:.0f} ms, "
         f"{1e3 * host:.0f} ms of it on the core\n"
     )
-    lines.append(str(timelines["CommOverlap"].explain()))
-    ranks = range(distributed.get_world_size())
-    seen = {f"rank {rank}": dynaflow.Timeline.load(trace_of(rank)) for rank in ranks}
-    lines.append(str(dynaflow.explain_ranks(seen)))
-    dynaflow.save_html(PAGE, timelines)
-    REPORT.write_text("\n".join(lines))
 
 
 def main() -> None:
