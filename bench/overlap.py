@@ -97,6 +97,8 @@ class Explained:
     """What the lane that computes waited, and what other threads took of its core."""
     identity: float
     """The same run with collectives that do nothing."""
+    late: float
+    """In which a transfer waited for one rank alone."""
 
 
 @dataclass(frozen=True)
@@ -215,13 +217,25 @@ class Bench:
         found = []
         for _ in range(EXPLAINED + 1):
             dist.barrier()
-            explanation = run.timeline(x).explain()
+            timeline = run.timeline(x)
+            explanation = timeline.explain()
             lane = next(lane for lane in explanation.lanes if lane.name == "compute")
             lost = explanation.total_ns - lane.busy_ns + lane.taken_ns
             dist.barrier()
             without = identity.timeline(x).total_ns
-            found.append(Explained(explanation.total_ns / 1e6, lost / 1e6, without / 1e6))
+            times = explanation.total_ns, lost, without, _late_ns(timeline)
+            found.append(Explained(*(each / 1e6 for each in times)))
         return found[1:]
+
+
+def _late_ns(timeline: dynaflow.Timeline) -> int:
+    paths = [FOLDER / f"overlap-rank{rank}.json" for rank in range(dist.get_world_size())]
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    timeline.save(paths[dist.get_rank()])
+    dist.barrier()
+    seen = {path.stem: dynaflow.Timeline.load(path) for path in paths}
+    dist.barrier()  # before the next run is saved there
+    return sum(rank.late_ns for rank in dynaflow.explain_ranks(seen).ranks)
 
 
 def _calling(model: Callable[[Tensor], Tensor], x: Tensor) -> Arm:
@@ -332,6 +346,8 @@ def report_explained(report: Report, result: Result) -> None:
     budget = Budget("0.9 to 1.1", 0.9 <= value.median <= 1.1)
     name = f"{result.case}: what explain finds lost, over T - T(identity)"
     report.add(Row(name, value, "x", budget=budget))
+    late = spread_of([run.late / run.total for run in result.explained])
+    report.add(Row(f"{result.case}: a transfer waits for one rank, of T", late, ""))
 
 
 def report_balance(report: Report, result: Result) -> None:

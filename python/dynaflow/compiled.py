@@ -62,6 +62,7 @@ class CompiledModule(nn.Module):
         self._graphs: list[ScheduledGraph] = []
         self._reasons: list[str] = []
         self._traced: _C.Timeline | None = None
+        self._tracing = False
         self._capturing = threading.local()  # .now: the rung and marks of this thread's call
         self._lock = threading.RLock()
         self._compile(self._backend, fullgraph=True)
@@ -108,19 +109,23 @@ class CompiledModule(nn.Module):
 
     def timeline(self, *args: Any, **kwargs: Any) -> _C.Timeline:  # noqa: ANN401
         """Runs the model once on these arguments and tells when each step ran."""
-        for graph in self._graphs:
-            graph.trace = True
+        self._trace(on=True)
         try:
             self(*args, **kwargs)
         finally:
-            for graph in self._graphs:
-                graph.trace = False
+            self._trace(on=False)
         self._traced = self._last().timeline
         return self._traced
 
     def __deepcopy__(self, memo: dict[int, object]) -> "CompiledModule":
         model = copy.deepcopy(self.model, memo)
         return CompiledModule(model, self._settings, fullgraph=self._fullgraph)
+
+    def _trace(self, *, on: bool) -> None:
+        """The next runs, of graphs that are yet to be captured too."""
+        self._tracing = on
+        for graph in self._graphs:
+            graph.trace = on
 
     def _last(self) -> _C.Model:
         last = max(self._graphs, key=lambda graph: graph.last_run, default=None)
@@ -142,11 +147,13 @@ class CompiledModule(nn.Module):
             batch=rung.batch,
             batch_dims=marks.dims,
         )
+        graph.trace = self._tracing
         self._graphs.append(graph)
         return graph
 
     def _piece_backend(self, gm: torch.fx.GraphModule, examples: list[Any]) -> Compiled:
         graph = scheduled_piece(gm, examples, self._settings, type(self.model).__name__)
+        graph.trace = self._tracing
         self._graphs.append(graph)
         return graph
 

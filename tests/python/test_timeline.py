@@ -63,6 +63,13 @@ def test_the_bound_is_a_part_of_the_total(run: dynaflow.Timeline) -> None:
     assert (explanation.network_ns, explanation.exposed_ns) == (0, 0)
 
 
+def test_the_first_run_of_all_can_be_traced() -> None:
+    fast = compiled(Chain(3), Halves(weave))
+    with torch.no_grad():
+        first, second = fast.timeline(rows(6)), fast.timeline(rows(6))
+    assert len(first.spans) == len(second.spans) > 0
+
+
 def test_a_run_is_explained_in_words(run: dynaflow.Timeline) -> None:
     report = str(run.explain())
     assert report.startswith(f"explanation  2 lanes, {len(run.spans)} steps, ")

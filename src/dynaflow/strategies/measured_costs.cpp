@@ -11,7 +11,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Point = MeasuredCosts::Point;
 
-/// A schedule must promise this much, since what is measured varies.
+/// A schedule, and one of more parts again, must promise this much: what is measured varies.
 constexpr double kWorthwhile = 0.97;
 
 std::int64_t between(std::int64_t low, std::int64_t high, double share) {
@@ -91,10 +91,10 @@ std::int64_t MeasuredCosts::expected_ns(std::int64_t rows, int parts) const {
 
 std::optional<int> MeasuredCosts::best_parts(std::int64_t rows, int most) const {
   std::optional<int> best;
-  auto fastest = static_cast<std::int64_t>(static_cast<double>(at(rows).whole_ns) * kWorthwhile);
+  auto fastest = static_cast<double>(at(rows).whole_ns);
   for (int parts = 1; parts <= std::min<std::int64_t>(most, rows); ++parts) {
-    const std::int64_t time = expected_ns(rows, parts);
-    if (time >= fastest) continue;
+    const auto time = static_cast<double>(expected_ns(rows, parts));
+    if (time >= fastest * kWorthwhile) continue;
     fastest = time;
     best = parts;
   }
