@@ -23,13 +23,14 @@ class CommOverlap(dynaflow.OpScheduler):
         return batch.even(self.parts) if batch.rows >= self.parts else batch.whole()
 
     def schedule(self, ctx: dynaflow.ScheduleContext) -> None:
-        compute, network = ctx.lane("compute"), ctx.lane("network", cores=0)
+        compute = ctx.lane("compute")
+        network = [ctx.lane(name, cores=0) for name in ("network", "network2")]
         while ctx.unfinished():
             for mb in ctx.microbatches:
                 transfers = False
                 while not transfers and (op := ctx.first_ready_op(mb)):
                     transfers = "network" in op.tags
-                    ctx.execute(op, lane=network if transfers else compute)
+                    ctx.execute(op, lane=network[mb.index % 2] if transfers else compute)
 
 
 class Mlp(nn.Module):

@@ -185,6 +185,7 @@ class Oracle {
       const StepId step = plan_.lane_steps[lane][done_[lane]];
       const auto met = [&](const Wait& wait) { return done_[wait.lane] >= wait.count; };
       if (!std::ranges::all_of(plan_.waits(plan_.steps[step.index]), met)) continue;
+      if (!is_next_of_its_group(step)) continue;
       moved = true;
       ++done_[lane];
       order_.push_back(step);
@@ -194,6 +195,21 @@ class Oracle {
     }
     if (finished) execute();
     if (!finished && !moved) stuck_ = true;
+  }
+
+  /// Transfers of a group are issued as recorded, so one that another one precedes cannot end
+  /// before that one has begun.
+  [[nodiscard]] bool is_next_of_its_group(StepId step) const {
+    for (const OpId op : plan_.ops(plan_.steps[step.index])) {
+      const std::string& group = graph_.op(op).group;
+      for (std::uint32_t earlier = 0; !group.empty() && earlier < step.index; ++earlier) {
+        const auto ops = plan_.ops(plan_.steps[earlier]);
+        const bool same =
+            std::ranges::any_of(ops, [&](OpId other) { return graph_.op(other).group == group; });
+        if (same && std::ranges::find(order_, StepId{earlier}) == order_.end()) return false;
+      }
+    }
+    return true;
   }
 
   class Heap final : public UnplacedMemory {

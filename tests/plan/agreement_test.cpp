@@ -26,7 +26,7 @@ TEST(Agreement, HasALineForEachStepAndTheSizesOfTransfers) {
                         "compute attn0.0\n"
                         "network reduce0.0 9 i64 9 i64\n"
                         "compute attn0.1\n"
-                        "network reduce0.1 3 i64 3 i64\n"));
+                        "network2 reduce0.1 3 i64 3 i64\n"));
 }
 
 TEST(Agreement, LeavesTheSizesOfOtherGroupsOut) {

@@ -111,20 +111,6 @@ TEST_F(RuleP4, RefusesALaneWithoutAList) {
   EXPECT_THAT(judge(), refused("not one list of steps per lane"));
 }
 
-TEST(RuleP4OfGroups, RefusesOneGroupOnTwoLanes) {
-  const Model model = two_layers();
-  Plan plan = make_plan(model.graph, record(model.graph, Leapfrog(2), Split{{4, 4}}));
-  auto& from = plan.lane_steps.at(1);
-  auto& to = plan.lane_steps.at(0);
-  Step& moved = plan.steps.at(from.back().index);
-  moved.lane = LaneId{0};
-  moved.position = static_cast<std::uint32_t>(to.size());
-  to.push_back(from.back());
-  from.pop_back();
-  EXPECT_THAT(verify_steps(model.graph, plan),
-              Contains(AllOf(Broke(kBadStep), Says("on another lane than its group 'tp'"))));
-}
-
 /// three_in_a_row with its first two ops replaced by one kernel.
 Plan with_chain(const Graph& graph) {
   const Scripted strategy([](ScheduleContext& ctx) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dynaflow/schedule/op_scheduler.h"
+#include "dynaflow/strategies/comm_overlap.h"
 #include "dynaflow/strategies/strategies.h"
 #include "support/findings.h"
 #include "support/models.h"
@@ -106,6 +107,19 @@ TEST(RuleP2, RefusesLanesThatWaitForEachOther) {
       judge(model.graph, plan),
       ElementsAre(AllOf(Broke(kDeadlock), Says("attn0.0 on lane compute waits for reduce0.0"),
                         Says("reduce0.0 on lane network waits for attn0.0"))));
+}
+
+TEST(RuleP2, RefusesATransferThatWaitsForOneThatIsIssuedLater) {
+  const Model model = two_layers();
+  Plan plan = plan_of(model.graph, CommOverlap(2));
+  Step& first = plan.steps.at(plan.lane_steps.at(1).at(0).index);
+  first.waits = {static_cast<std::uint32_t>(plan.step_waits.size()), 2};
+  plan.step_waits.push_back({0, 1});
+  plan.step_waits.push_back({2, 1});
+  EXPECT_THAT(
+      judge(model.graph, plan),
+      ElementsAre(AllOf(Broke(kDeadlock), Says("reduce0.0 on lane network waits for reduce0.1"),
+                        Says("reduce0.1 on lane network2 is issued after reduce0.0"))));
 }
 
 TEST(RuleP2, RefusesAWaitForAStepThatIsNotThere) {

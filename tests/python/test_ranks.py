@@ -58,7 +58,7 @@ def test_a_lost_rank_is_an_error_that_names_it(how: str, layer: int) -> None:
     assert started[0].returncode == 0, errors
     first, again = output.split("AGAIN")
     assert "R10 transfer-failed" in first
-    assert re.search(r"all_reduce on microbatch \d failed on lane network: rank 0 of 2", first)
+    assert re.search(r"all_reduce on microbatch \d failed on lane network2?: .*rank 0 of 2", first)
     assert "R11 group-broken" in again
     started[1].communicate(timeout=60)
 
@@ -87,4 +87,4 @@ def test_the_strategy_to_copy_runs_under_torchrun() -> None:
         env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
     )
     assert done.returncode == 0, done.stderr
-    assert "network |" in done.stdout
+    assert "network2 |" in done.stdout

@@ -286,20 +286,6 @@ TEST(RuleS7, RefusesSeveralOpsInOneStepWithoutAReplacement) {
   EXPECT_THAT(verify(model.graph, schedule), ElementsAre(Broke(kIllegalReplace)));
 }
 
-TEST(RuleS8, RefusesOneGroupOnTwoLanes) {
-  EXPECT_THAT(judge(two_layers().graph,
-                    [](ScheduleContext& ctx) {
-                      const Lane lanes[] = {ctx.lane("even"), ctx.lane("odd")};
-                      while (ctx.unfinished()) {
-                        for (const ReadyOp& op : ctx.get_ready_ops()) {
-                          ctx.execute(op, {.lane = lanes[op.name() == "reduce1" ? 1 : 0]});
-                        }
-                      }
-                    }),
-              ElementsAre(AllOf(Broke(kCollectiveOrder), Says("reduce1 of group 'tp'"),
-                                Says("reduce0"), At(kHere))));
-}
-
 TEST(RuleS9, RefusesAStrategyThatAsksForEver) {
   EXPECT_THAT(judge(three_in_a_row().graph,
                     [](ScheduleContext& ctx) {

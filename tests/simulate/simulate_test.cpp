@@ -61,6 +61,16 @@ TEST(Simulate, StartsAStepWhenItsWaitHolds) {
   EXPECT_EQ(begin_of(timeline, 1), 100);
 }
 
+TEST(Simulate, StartsTransfersOfAGroupAsRecorded) {
+  const Timeline timeline = run({{{.lane = 0, .fixed_ns = 100},
+                                  {.lane = 1, .fixed_ns = 30, .after = {0}, .group = "tp"},
+                                  {.lane = 2, .fixed_ns = 30, .group = "tp"},
+                                  {.lane = 3, .fixed_ns = 30, .group = "ep"}}});
+  EXPECT_EQ(begin_of(timeline, 1), 100);
+  EXPECT_EQ(begin_of(timeline, 2), 100);
+  EXPECT_EQ(begin_of(timeline, 3), 0);
+}
+
 TEST(Simulate, StartsAStepWhenTheLastOfItsWaitsHolds) {
   const Timeline timeline = run({{{.lane = 0, .fixed_ns = 100},
                                   {.lane = 1, .fixed_ns = 250},

@@ -20,6 +20,7 @@ struct Job {
   std::vector<std::uint32_t> after = {};  ///< jobs that must be complete
   std::vector<Wait> waits = {};           ///< further waits, sensible or not
   MicrobatchRange microbatches = {0, 1};
+  std::string group = {};
 };
 
 struct Sketch {
@@ -34,6 +35,7 @@ inline Graph graph_of(const Sketch& sketch) {
     OpSpec op;
     op.name = "op" + std::to_string(i);
     op.cost = sketch.jobs[i].cost;
+    op.group = sketch.jobs[i].group;
     builder.op(op);
   }
   return builder.build().value();

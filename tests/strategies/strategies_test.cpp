@@ -48,14 +48,16 @@ TEST(Leapfrog, PutsTransfersOnALaneOfTheirOwn) {
 
 TEST(CommOverlap, ComputesOneMicrobatchUpToItsTransferAndThenTheNext) {
   EXPECT_EQ(picture(two_layers(), CommOverlap(2)),
-            "plan  2 microbatches, 2 lanes, 12 steps, 8 waits\n"
-            "  compute | attn0.0   attn0.1              mlp0.0 <reduce0.0    attn1.0   mlp0.1 "
+            "plan  2 microbatches, 3 lanes, 12 steps, 8 waits\n"
+            "  compute  | attn0.0   attn0.1              mlp0.0 <reduce0.0    attn1.0   mlp0.1 "
             "<reduce0.1    attn1.1\n"
-            "  network |           reduce0.0 <attn0.0   reduce0.1 <attn0.1             reduce1.0 "
+            "  network  |           reduce0.0 <attn0.0                                  reduce1.0 "
             "<attn1.0\n"
+            "  network2 |                                reduce0.1 <attn0.1\n"
             "\n"
-            "  compute | mlp1.0 <reduce1.0    mlp1.1 <reduce1.1\n"
-            "  network | reduce1.1 <attn1.1\n");
+            "  compute  | mlp1.0 <reduce1.0    mlp1.1 <reduce1.1\n"
+            "  network  |\n"
+            "  network2 | reduce1.1 <attn1.1\n");
 }
 
 TEST(CommOverlap, AsksForNoCoreForTheNetwork) {

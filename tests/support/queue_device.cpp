@@ -191,6 +191,7 @@ void QueueDevice::Issued::cancel() {
 
 void QueueDevice::Issued::end(Diagnostic finding) {
   findings_.push_back(std::move(finding));
+  work_->abort();
   moved_.notify_all();
 }
 

@@ -34,7 +34,7 @@ class Recorder {
     while (ctx_.unfinished()) {
       const auto ready = ctx_.get_ready_ops();
       auto ops = merge(ready, ready[index_in(ready)]);
-      ExecuteOptions options{.lane = lane_for(ops.front())};
+      ExecuteOptions options{.lane = lanes_[index_in(lanes_)]};
       if (chance(random_, options_.replacements)) replace(ops, options);
       if (chance(random_, options_.extra_order) && !issued_.empty()) {
         options.after.push_back(issued_[index_in(issued_)]);
@@ -47,11 +47,6 @@ class Recorder {
   template <class T>
   std::size_t index_in(const std::vector<T>& items) {
     return static_cast<std::size_t>(pick(random_, 0, static_cast<std::int64_t>(items.size()) - 1));
-  }
-
-  /// Collectives keep to the first lane; all else goes anywhere.
-  Lane lane_for(const ReadyOp& op) {
-    return graph_.op(op.id()).group.empty() ? lanes_[index_in(lanes_)] : lanes_.front();
   }
 
   /// The op, perhaps together with the same op of the next micro-batches.

@@ -29,7 +29,6 @@ inline constexpr Rule kNeverRun{"S4", "never-run"};
 inline constexpr Rule kNotReady{"S5", "not-ready"};
 inline constexpr Rule kIllegalMerge{"S6", "illegal-merge"};
 inline constexpr Rule kIllegalReplace{"S7", "illegal-replace"};
-inline constexpr Rule kCollectiveOrder{"S8", "collective-order"};
 inline constexpr Rule kNoProgress{"S9", "no-progress"};
 inline constexpr Rule kStaleHandle{"S10", "stale-handle"};
 inline constexpr Rule kStrategyFailed{"S11", "strategy-failed"};

@@ -53,6 +53,10 @@ class Launch {
   /// An issuing device calls it from whatever stands for the lane's queue.
   virtual void run_step(std::uint32_t step) = 0;
 
+  /// The launch ends early: a step that waits for another inside its body must return or throw.
+  /// Called once by the device that ends it, from any thread, with locks of the device held.
+  virtual void abort() {}
+
   /// For messages: "layers.3.attn on microbatch 1".
   [[nodiscard]] virtual std::string describe(std::uint32_t step) const = 0;
 

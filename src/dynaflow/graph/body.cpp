@@ -6,6 +6,8 @@ BoundBody::~BoundBody() = default;
 
 Body::~Body() = default;
 
+bool Body::passes_turn() const { return false; }
+
 std::int64_t Body::scratch_bytes(const BindArgs& /*args*/) const { return 0; }
 
 }  // namespace dynaflow

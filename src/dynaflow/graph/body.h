@@ -49,6 +49,9 @@ class Body {
   /// Called when sizes are new, never in a steady run: once for all steps of a Program that have
   /// this body, one lane and equal views. Not null.
   [[nodiscard]] virtual std::shared_ptr<BoundBody> bind(const BindArgs& args) const = 0;
+  /// Whether it takes its step's turn itself before it issues its one transfer, and passes it on
+  /// right after (KernelArgs::turn). If not, nothing of its group is issued while the step runs.
+  [[nodiscard]] virtual bool passes_turn() const;
 };
 
 }  // namespace dynaflow

@@ -72,6 +72,17 @@ class UnplacedMemory {
   virtual void allocate(const View& view, std::int64_t elements) = 0;
 };
 
+/// A transfer's place among those of its process group: each rank issues them in the same order,
+/// whichever lanes they are on, or they would wait for each other.
+class Turn {
+ public:
+  virtual ~Turn() = default;
+  /// Returns when all earlier ones are issued. Throws where the run ends before that.
+  virtual void take() = 0;
+  /// This one is issued: the next may follow while it is still on its way.
+  virtual void pass() = 0;
+};
+
 /// What bodies say they did. One per lane, so that nobody else writes here meanwhile.
 struct alignas(64) BodyCounts {
   std::int64_t copied_bytes = 0;
@@ -94,6 +105,7 @@ struct KernelArgs {
   int cores = kAllCores;
   /// What the caller of this run handed over for bodies to see (RunOptions::context); not ours.
   const void* context = nullptr;
+  Turn* turn = nullptr;  ///< for bodies that pass it on (Body::passes_turn); null for all others
 
   static constexpr int kAllCores = -1;
 

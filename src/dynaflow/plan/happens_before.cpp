@@ -2,23 +2,35 @@
 
 #include <algorithm>
 
+#include "dynaflow/plan/issue_order.h"
+
 namespace dynaflow {
 namespace {
 
 /// Which lane waits for which, for a plan that is stuck after `done` steps per lane.
-std::string stuck_lanes(const Plan& plan, const Graph& graph,
+std::string stuck_lanes(const Plan& plan, const Graph& graph, const IssueOrder& order,
                         const std::vector<std::uint32_t>& done) {
   std::string text;
   for (std::size_t lane = 0; lane < plan.lanes.size(); ++lane) {
     if (done[lane] == plan.lane_steps[lane].size()) continue;
-    const Step& step = plan.steps[plan.lane_steps[lane][done[lane]].index];
+    const StepId id = plan.lane_steps[lane][done[lane]];
+    const Step& step = plan.steps[id.index];
+    const auto add = [&](const std::string& why) {
+      text += (text.empty() ? "" : "; ") + label(graph, plan, step) + " on lane " +
+              plan.lanes[lane].name + why;
+    };
     for (const Wait& wait : plan.waits(step)) {
       if (done[wait.lane] >= wait.count) continue;
-      text += (text.empty() ? "" : "; ") + label(graph, plan, step) + " on lane " +
-              plan.lanes[lane].name + " waits for ";
-      text += wait.count <= plan.lane_steps[wait.lane].size()
-                  ? label(graph, plan, plan.steps[plan.lane_steps[wait.lane][wait.count - 1].index])
-                  : std::string("a step that is not there");
+      add(" waits for " +
+          (wait.count <= plan.lane_steps[wait.lane].size()
+               ? label(graph, plan, plan.steps[plan.lane_steps[wait.lane][wait.count - 1].index])
+               : std::string("a step that is not there")));
+    }
+    for (const auto [group, number] : order.of(id)) {
+      if (number == 0) continue;
+      const Step& before = plan.steps[order.step({group, number - 1}).index];
+      if (done[before.lane.index] > before.position) continue;
+      add(" is issued after " + label(graph, plan, before));
     }
   }
   return text;
@@ -62,22 +74,29 @@ void HappensBefore::visit(const Plan& plan, std::uint32_t lane, std::uint32_t po
 // One step of each lane in turn, so that no lane runs far ahead of one that could keep up.
 Result<HappensBefore> HappensBefore::of(const Plan& plan, const Graph& graph) {
   HappensBefore hb(plan);
+  const IssueOrder issue_order(graph, plan);
+  std::vector<std::uint32_t> issued(issue_order.groups(), 0);
   std::vector<std::uint32_t> done(plan.lanes.size(), 0);
   for (bool moved = true; moved;) {
     moved = false;
     for (std::uint32_t lane = 0; lane < done.size(); ++lane) {
       if (done[lane] == plan.lane_steps[lane].size()) continue;
-      const auto waits = plan.waits(plan.steps[plan.lane_steps[lane][done[lane]].index]);
+      const StepId id = plan.lane_steps[lane][done[lane]];
       const auto met = [&](const Wait& wait) { return done[wait.lane] >= wait.count; };
-      if (!std::ranges::all_of(waits, met)) continue;
+      const auto next = [&](IssueOrder::Place place) {
+        return issued[place.group] == place.number;
+      };
+      if (!std::ranges::all_of(plan.waits(plan.steps[id.index]), met)) continue;
+      if (!std::ranges::all_of(issue_order.of(id), next)) continue;
+      for (const IssueOrder::Place place : issue_order.of(id)) ++issued[place.group];
       hb.visit(plan, lane, done[lane]++);
       moved = true;
     }
   }
   if (hb.order_.size() == plan.steps.size()) return hb;
-  return Unexpected(
-      Error(Diagnostic{kDeadlock, stuck_lanes(plan, graph, done), "plan of " + plan.strategy,
-                       "record steps so that each waits only for earlier ones"}));
+  return Unexpected(Error(Diagnostic{kDeadlock, stuck_lanes(plan, graph, issue_order, done),
+                                     "plan of " + plan.strategy,
+                                     "record steps so that each waits only for earlier ones"}));
 }
 
 }  // namespace dynaflow

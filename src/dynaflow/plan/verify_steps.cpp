@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <map>
 
 #include "dynaflow/plan/verify.h"
 
@@ -79,7 +78,6 @@ class StepVerifier {
 
   void check_lanes() {
     std::vector<int> listed(plan_.steps.size(), 0);
-    std::map<std::string, LaneId> group_lane;
     for (std::size_t lane = 0; lane < plan_.lane_steps.size(); ++lane) {
       for (std::size_t at = 0; at < plan_.lane_steps[lane].size(); ++at) {
         const StepId id = plan_.lane_steps[lane][at];
@@ -88,12 +86,6 @@ class StepVerifier {
         ++listed[id.index];
         if (step.lane.index != lane || step.position != at) {
           find(named(id.index), "is not where its lane lists it");
-        }
-        for (const OpId op : plan_.ops(step)) {
-          const std::string& group = graph_.op(op).group;
-          if (!group.empty() && group_lane.emplace(group, step.lane).first->second != step.lane) {
-            find(named(id.index), "is on another lane than its group '" + group + "'");
-          }
         }
       }
     }

@@ -29,7 +29,8 @@ Program::Work::Work(std::shared_ptr<const PlacedPlan> placed, std::vector<LaneGr
       positions_(views_.size(), 0),
       counts_(plan_->plan().lanes.size()),
       callers_(*plan_),
-      unplaced_(*plan_, views_) {
+      unplaced_(*plan_, views_),
+      turns_(plan_->graph(), plan_->plan()) {
   const Plan& plan = plan_->plan();
   lanes = std::move(granted);
   waits = plan.step_waits;
@@ -51,6 +52,9 @@ Program::Work::Work(std::shared_ptr<const PlacedPlan> placed, std::vector<LaneGr
     entry.args.counts = &counts_[step.lane.index];
     if (lanes.size() > 1) entry.args.cores = static_cast<int>(lanes[step.lane.index].cores.size());
     entry.operands = step.operands;
+    entry.turn = turns_.of(id_at<StepId>(steps.size() - 1));
+    const Body* const body = body_of(plan_->graph(), plan, step);
+    if (body != nullptr && body->passes_turn()) entry.args.turn = entry.turn;
   }
   mark_awaited();
 }
@@ -110,6 +114,7 @@ Result<void> Program::Work::begin_run(std::span<const Binding> bindings, const A
   use_arena(arena.memory());
   if (unplaced_.any()) unplaced_.reset();
   std::ranges::fill(counts_, BodyCounts{});
+  turns_.reset();
   use_context(options.context);
   trace_ = options.trace;
   if (trace_ == RunOptions::Trace::kOn) {
@@ -140,10 +145,15 @@ void Program::Work::run_step(std::uint32_t step) {
 }
 
 void Program::Work::run_body(const Entry& entry) {
+  if (entry.turn != entry.args.turn) entry.turn->take();
   if (entry.body != nullptr) {
     entry.body->run(entry.args);
   } else {
     (*entry.kernel)(entry.args);
+  }
+  if (entry.turn != nullptr) {
+    entry.turn->take();  // a body may have found that there is nothing to issue
+    entry.turn->pass();
   }
   if (unplaced_.any()) unplaced_.step_done(entry.operands);
 }

@@ -14,6 +14,7 @@
 #include "dynaflow/runtime/bound_bodies.h"
 #include "dynaflow/runtime/caller_memory.h"
 #include "dynaflow/runtime/program.h"
+#include "dynaflow/runtime/turns.h"
 #include "dynaflow/runtime/unplaced.h"
 
 namespace dynaflow {
@@ -36,6 +37,7 @@ class Program::Work final : public Launch {
   void end_run();
 
   void run_step(std::uint32_t step) override;
+  void abort() override { turns_.abort(); }
   [[nodiscard]] std::string describe(std::uint32_t step) const override;
 
   [[nodiscard]] Timeline timeline() const;
@@ -50,6 +52,7 @@ class Program::Work final : public Launch {
     KernelArgs args;
     Slice operands;
     std::string name;
+    Turn* turn = nullptr;  ///< of a step with transfers
   };
   struct Stamp {
     static constexpr std::int64_t kNever = -1;
@@ -83,6 +86,7 @@ class Program::Work final : public Launch {
   std::vector<BodyCounts> counts_;  ///< per lane
   CallerMemory callers_;
   Unplaced unplaced_;
+  Turns turns_;
   std::vector<Stamp> stamps_;  ///< per step, when tracing
   std::int64_t started_ns_ = 0;
   std::int64_t total_ns_ = 0;

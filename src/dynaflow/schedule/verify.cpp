@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <ranges>
 #include <set>
 #include <string_view>
@@ -50,7 +49,6 @@ class Verifier {
     for (std::uint32_t i = 0; i < schedule_.steps.size(); ++i) check_step(i);
     check_all_run();
     for (std::uint32_t r = 0; r < graph_.resource_count(); ++r) check_resource(r);
-    check_groups();
     return std::move(findings_);
   }
 
@@ -282,22 +280,6 @@ class Verifier {
              name(before) + " on microbatch " + std::to_string(b) + ", which it depends on",
          &schedule_.steps[second],
          "execute only what get_ready_ops offers, and replace only convex chains");
-  }
-
-  /// One lane per group: then the lane's order is the group's order, the same on every rank.
-  void check_groups() {
-    std::map<std::string, const ScheduledStep*> first;
-    for (const ScheduledStep& step : schedule_.steps) {
-      for (const OpId op : step.ops) {
-        if (op.index >= graph_.ops().size() || graph_.op(op).group.empty()) continue;
-        const auto [at, fresh] = first.emplace(graph_.op(op).group, &step);
-        if (fresh || at->second->lane == step.lane) continue;
-        find(kCollectiveOrder,
-             name(op) + " of group '" + at->first + "' is on another lane than " +
-                 name(at->second->ops.front()),
-             &step, "put all collectives of a group on one lane");
-      }
-    }
   }
 
   const Graph& graph_;

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "dynaflow/plan/issue_order.h"
 #include "dynaflow/plan/verify.h"
 
 namespace dynaflow {
@@ -51,8 +52,14 @@ struct Times {
 /// running step is stretched by a constant factor.
 class VirtualRun {
  public:
-  VirtualRun(const Plan& plan, const std::vector<Work>& work, const Costs& costs)
-      : plan_(plan), work_(work), costs_(costs), lanes_(plan.lane_steps.size()) {
+  VirtualRun(const Graph& graph, const Plan& plan, const std::vector<Work>& work,
+             const Costs& costs)
+      : plan_(plan),
+        work_(work),
+        costs_(costs),
+        order_(graph, plan),
+        issued_(order_.groups(), 0),
+        lanes_(plan.lane_steps.size()) {
     times_.resize(plan.steps.size());
   }
 
@@ -67,8 +74,8 @@ class VirtualRun {
 
  private:
   enum class Head : std::uint8_t {
-    kBlocked,   ///< its waits do not hold yet, or the lane is done
-    kReleased,  ///< its waits hold; the hand-off from the other lane is under way
+    kBlocked,   ///< its waits do not hold yet, it is not its turn, or the lane is done
+    kReleased,  ///< it may start; the hand-off from the other lane is under way
     kRunning,
   };
 
@@ -95,29 +102,44 @@ class VirtualRun {
                        [&](const Wait& wait) { return lanes_[wait.lane].completed >= wait.count; });
   }
 
+  /// A transfer starts when those of its group that precede it have started.
+  [[nodiscard]] bool is_its_turn(StepId step) const {
+    return std::ranges::all_of(order_.of(step), [&](IssueOrder::Place place) {
+      return issued_[place.group] == place.number;
+    });
+  }
+
+  void release() {
+    do release_heads();
+    while (start_released() > 0);  // each may be what another one's turn comes after
+    set_stretches();
+  }
+
   /// A step that finds its waits fulfilled starts at once; one that had to wait for another lane
   /// starts a hand-off later.
-  void release() {
+  void release_heads() {
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
       Lane& lane = lanes_[i];
       if (lane.head != Head::kBlocked || is_done(i)) continue;
-      if (!waits_hold(plan_.steps[head(i).index])) continue;
+      if (!waits_hold(plan_.steps[head(i).index]) || !is_its_turn(head(i))) continue;
       const double handoff = static_cast<double>(costs_.handoff_ns);
       lane.head = Head::kReleased;
       lane.starts = lane.arrived == now_ ? now_ : now_ + handoff;
     }
-    start_released();
-    set_stretches();
   }
 
-  void start_released() {
+  int start_released() {
+    int started = 0;
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
       Lane& lane = lanes_[i];
       if (lane.head != Head::kReleased || lane.starts > now_) continue;
       lane.head = Head::kRunning;
       lane.remaining = static_cast<double>(work(i).ns);
       times_[head(i).index].begin = now_;
+      for (const IssueOrder::Place place : order_.of(head(i))) ++issued_[place.group];
+      ++started;
     }
+    return started;
   }
 
   void set_stretches() {
@@ -173,6 +195,8 @@ class VirtualRun {
   const Plan& plan_;
   const std::vector<Work>& work_;
   const Costs& costs_;
+  IssueOrder order_;
+  std::vector<std::uint32_t> issued_;  ///< per group, how many transfers have started
   double now_ = 0;
   std::vector<Lane> lanes_;
   std::vector<Times> times_;
@@ -185,7 +209,7 @@ Timeline make_timeline(const Graph& graph, const Plan& plan, const Placement& pl
   for (const Step& step : plan.steps) {
     work.push_back(work_of(graph, plan, step, placement, costs));
   }
-  const auto times = VirtualRun(plan, work, costs).run();
+  const auto times = VirtualRun(graph, plan, work, costs).run();
 
   Timeline timeline;
   for (const LaneRequest& lane : plan.lanes) timeline.lanes.push_back(lane.name);

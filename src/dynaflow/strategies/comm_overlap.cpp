@@ -10,9 +10,12 @@ Split CommOverlap::split(const Batch& batch) const {
 
 void CommOverlap::schedule(ScheduleContext& ctx) const {
   const Lane compute = ctx.lane("compute");
-  const Lane network = ctx.lane("network", Share{.cores = 0});
+  const Share none{.cores = 0};
+  const Lane even = ctx.lane("network", none);
+  const Lane odd = ctx.microbatches().count() > 1 ? ctx.lane("network2", none) : even;
   while (ctx.unfinished()) {
     for (const Microbatch mb : ctx.microbatches()) {
+      const Lane network = mb.index % 2 == 0 ? even : odd;
       // Up to its next transfer; while that is on the wire, it is the others' turn.
       bool transfers = false;
       for (auto op = ctx.first_ready_op(mb); op && !transfers; op = ctx.first_ready_op(mb)) {

@@ -8,11 +8,13 @@
 
 namespace dynaflow {
 
-/// Micro-batches leapfrog over a compute and a network lane: while one micro-batch's transfer is on
-/// the wire, the others compute.
+/// Micro-batches leapfrog: while one micro-batch's transfer is on the wire, the others compute. Two
+/// transfers may be on their way at once, so that the wire has work when one of them waits for a
+/// core.
 ///
-///   compute | attn.0  attn.1        mlp.0 <ar.0  mlp.1 <ar.1
-///   network |         ar.0 <attn.0  ar.1 <attn.1
+///   compute  | attn.0  attn.1        mlp.0 <ar.0   mlp.1 <ar.1
+///   network  |         ar.0 <attn.0
+///   network2 |                       ar.1 <attn.1
 ///
 /// How many there are is given, or decided for each batch from what the model costs on this
 /// machine.

@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "import/cut/labels.h"
 #include "import/cut/layout.h"
 #include "import/cut/views.h"
 #include "torch/aten/bound_aten.h"
@@ -209,6 +210,15 @@ bool AtenBody::skips(const BindArgs& args) const {
 
 std::int64_t AtenBody::scratch_bytes(const BindArgs& args) const {
   return skips(args) ? 0 : make_scratch(*this, args).bytes;
+}
+
+/// Where it has one transfer, by an operator of ours, which knows of turns.
+bool AtenBody::passes_turn() const {
+  const auto transfers = [](const Instruction& each) { return cut::is_collective(*each.call); };
+  if (std::ranges::count_if(instructions_, transfers) != 1) return false;
+  const Instruction& transfer = *std::ranges::find_if(instructions_, transfers);
+  return transfer.outputs.size() == 1 &&
+         transfer.op.functional().schema().name().starts_with("dynaflow::");
 }
 
 std::shared_ptr<BoundBody> AtenBody::bind(const BindArgs& args) const {

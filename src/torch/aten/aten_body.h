@@ -67,6 +67,7 @@ class AtenBody final : public Body {
 
   [[nodiscard]] std::int64_t scratch_bytes(const BindArgs& args) const override;
   [[nodiscard]] std::shared_ptr<BoundBody> bind(const BindArgs& args) const override;
+  [[nodiscard]] bool passes_turn() const override;
 
   [[nodiscard]] const cut::Cut& cut() const { return *cut_; }
   [[nodiscard]] const std::vector<Slot>& slots() const { return slots_; }

@@ -20,7 +20,7 @@ struct AgreementText {
 using AgreementTexts = std::map<std::string, AgreementText>;
 
 /// One run's word to the other ranks: given, and theirs heard, before the run's first transfer in
-/// each group. Used by the lane of the group.
+/// each group, while it is that transfer's turn.
 class RunAgreement {
  public:
   /// `texts` must outlive it.

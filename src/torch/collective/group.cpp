@@ -60,11 +60,11 @@ Group Group::resolve(const std::string& name) {
   return {name, std::move(group), std::move(state)};
 }
 
-Group Group::named(const std::string& name) {
+Group Group::named(const std::string& name, const Rule& broken) {
   Group group = resolve(name);
   const std::scoped_lock lock(group.state_->mutex);
   if (group.state_->broken_because.empty()) return group;
-  throw Failure(kGroupBroken,
+  throw Failure(broken,
                 "process group " + name + " is broken since " + group.state_->broken_because,
                 kNewGroup);
 }

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "dynaflow/base/rule.h"
+
 /// Collectives as steps on lanes: issued on the process group itself, each with its own Work.
 namespace dynaflow::collective {
 
@@ -16,8 +18,9 @@ namespace dynaflow::collective {
 /// new group of that name.
 class Group {
  public:
-  /// Throws a Failure where torch.distributed has no such group (R10), or it is broken (R11).
-  [[nodiscard]] static Group named(const std::string& name);
+  /// Throws a Failure where torch.distributed has no such group (R10), or it is broken (R11, or
+  /// what `broken` says).
+  [[nodiscard]] static Group named(const std::string& name, const Rule& broken = kGroupBroken);
   /// The same, or none.
   [[nodiscard]] static std::optional<Group> find(const std::string& name);
 

@@ -28,32 +28,55 @@ c10d::ReduceOp reduction(const std::string& name) {
   throw std::invalid_argument("no reduction is called " + name);
 }
 
-/// The group, once its ranks have agreed upon this run.
-Group group_of(const c10::IValue& name) {
-  if (!name.isString()) throw std::invalid_argument("a captured collective names its group");
-  Group group = Group::named(name.toStringRef());
-  const KernelArgs* const step = aten::CurrentStep::get();
-  if (step == nullptr || step->context == nullptr) return group;
-  RunAgreement* const agreement = static_cast<const aten::Caller*>(step->context)->agreement;
-  if (agreement != nullptr && !group.is_alone()) agreement->confirm(group);
-  return group;
-}
+/// A transfer of the step at hand: it is its turn, and the ranks have agreed upon this run.
+class Transfer {
+ public:
+  explicit Transfer(const c10::IValue& group) : turn_(take_turn()), group_(named(group)) {
+    const KernelArgs* const step = aten::CurrentStep::get();
+    if (step == nullptr || step->context == nullptr || group_.is_alone()) return;
+    RunAgreement* const agreement = static_cast<const aten::Caller*>(step->context)->agreement;
+    if (agreement != nullptr) agreement->confirm(group_);
+  }
 
-/// Calls `transfer` with memory that has no gaps: the tensor's own, or a copy that goes back.
-template <class Transfer>
-void in_dense_memory(const Tensor& tensor, const Transfer& transfer) {
-  if (tensor.is_contiguous()) return transfer(tensor);
+  [[nodiscard]] const Group& group() const { return group_; }
+
+  /// Waits for what was issued on the group; the next one may be issued meanwhile.
+  void finish(const c10::intrusive_ptr<c10d::Work>& issued) const {
+    if (turn_ != nullptr) turn_->pass();
+    group_.finish(*issued);
+  }
+
+ private:
+  static Turn* take_turn() {
+    const KernelArgs* const step = aten::CurrentStep::get();
+    if (step == nullptr || step->turn == nullptr) return nullptr;
+    step->turn->take();
+    return step->turn;
+  }
+  static Group named(const c10::IValue& group) {
+    if (!group.isString()) throw std::invalid_argument("a captured collective names its group");
+    return Group::named(group.toStringRef(), kTransferFailed);  // it was whole when the run began
+  }
+
+  Turn* turn_;  ///< null where the step has none to pass on
+  Group group_;
+};
+
+/// Calls `use` with memory that has no gaps: the tensor's own, or a copy that goes back.
+template <class Use>
+void in_dense_memory(const Tensor& tensor, const Use& use) {
+  if (tensor.is_contiguous()) return use(tensor);
   const Tensor dense = tensor.contiguous();
-  transfer(dense);
+  use(dense);
   tensor.copy_(dense);
 }
 
 /// The same for memory that is only written.
-template <class Transfer>
-void into_dense_memory(const Tensor& out, const Transfer& transfer) {
-  if (out.is_contiguous()) return transfer(out);
+template <class Use>
+void into_dense_memory(const Tensor& out, const Use& use) {
+  if (out.is_contiguous()) return use(out);
   const Tensor dense = at::empty_like(out, c10::MemoryFormat::Contiguous);
-  transfer(dense);
+  use(dense);
   out.copy_(dense);
 }
 
@@ -67,14 +90,15 @@ Tensor rows_like(const Tensor& input, std::int64_t rows) {
 // the signatures are PyTorch's.
 
 Tensor& all_reduce_in_place(Tensor& input, std::string reduce_op, const c10::IValue& group_name) {
-  const Group group = group_of(group_name);
+  const Transfer transfer(group_name);
+  const Group& group = transfer.group();
   // On every rank: sizes are agreed upon.
   if (input.numel() == 0 || group.is_alone()) return input;
   in_dense_memory(input, [&](const Tensor& dense) {
     std::vector<Tensor> tensors{dense};
     c10d::AllreduceOptions options;
     options.reduceOp = reduction(reduce_op);
-    group.finish(*group->allreduce(tensors, options));
+    transfer.finish(group->allreduce(tensors, options));
   });
   return input;
 }
@@ -91,13 +115,14 @@ Tensor all_reduce(const Tensor& input, std::string reduce_op, const c10::IValue&
 }
 
 Tensor& broadcast_in_place(Tensor& input, std::int64_t src, const c10::IValue& group_name) {
-  const Group group = group_of(group_name);
+  const Transfer transfer(group_name);
+  const Group& group = transfer.group();
   if (input.numel() == 0 || group.is_alone()) return input;
   in_dense_memory(input, [&](const Tensor& dense) {
     std::vector<Tensor> tensors{dense};
     c10d::BroadcastOptions options;
     options.rootRank = src;
-    group.finish(*group->broadcast(tensors, options));
+    transfer.finish(group->broadcast(tensors, options));
   });
   return input;
 }
@@ -115,11 +140,12 @@ Tensor broadcast(const Tensor& input, std::int64_t src, const c10::IValue& group
 
 Tensor& all_gather_out(const Tensor& input, std::int64_t /*group_size*/,
                        const c10::IValue& group_name, Tensor& out) {
-  const Group group = group_of(group_name);
+  const Transfer transfer(group_name);
+  const Group& group = transfer.group();
   if (out.numel() == 0) return out;
   into_dense_memory(out, [&](Tensor dense) {
     Tensor from = input.contiguous();
-    group.finish(*group->all_gather_single(dense, from));
+    transfer.finish(group->all_gather_single(dense, from));
   });
   return out;
 }
@@ -131,13 +157,14 @@ Tensor all_gather(const Tensor& input, std::int64_t group_size, const c10::IValu
 
 Tensor& reduce_scatter_out(const Tensor& input, std::string reduce_op, std::int64_t /*group_size*/,
                            const c10::IValue& group_name, Tensor& out) {
-  const Group group = group_of(group_name);
+  const Transfer transfer(group_name);
+  const Group& group = transfer.group();
   if (input.numel() == 0) return out;
   into_dense_memory(out, [&](Tensor dense) {
     Tensor from = input.contiguous();
     c10d::ReduceScatterOptions options;
     options.reduceOp = reduction(reduce_op);
-    group.finish(*group->reduce_scatter_single(dense, from, options));
+    transfer.finish(group->reduce_scatter_single(dense, from, options));
   });
   return out;
 }
@@ -151,10 +178,11 @@ Tensor reduce_scatter(const Tensor& input, std::string reduce_op, std::int64_t g
 Tensor& all_to_all_out(const Tensor& input, std::vector<std::int64_t> output_split_sizes,
                        std::vector<std::int64_t> input_split_sizes, const c10::IValue& group_name,
                        Tensor& out) {
-  const Group group = group_of(group_name);
+  const Transfer transfer(group_name);
+  const Group& group = transfer.group();
   into_dense_memory(out, [&](Tensor dense) {
     Tensor from = input.contiguous();
-    group.finish(*group->all_to_all_single(dense, from, output_split_sizes, input_split_sizes));
+    transfer.finish(group->all_to_all_single(dense, from, output_split_sizes, input_split_sizes));
   });
   return out;
 }

@@ -186,6 +186,7 @@ void ActiveLaunch::cancel() {
 void ActiveLaunch::abort_lanes() {
   aborted_.store(true, std::memory_order_relaxed);
   for (std::uint32_t lane = 0; lane < work_->lanes.size(); ++lane) counter(lane).abort();
+  work_->abort();
 }
 
 std::optional<Diagnostic> ActiveLaunch::reentry() const {
