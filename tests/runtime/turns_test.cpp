@@ -13,6 +13,7 @@
 
 #include "dynaflow/dynaflow.h"
 #include "runtime/prepared.h"
+#include "support/counting_body.h"
 #include "support/findings.h"
 #include "support/queue_device.h"
 #include "support/scripted.h"
@@ -24,26 +25,10 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 
 /// Takes and passes its turn itself.
-class Transfer final : public Body {
+class Transfer final : public CountingBody {
  public:
-  explicit Transfer(Kernel kernel) : kernel_(std::move(kernel)) {}
-
-  [[nodiscard]] std::shared_ptr<BoundBody> bind(const BindArgs& /*args*/) const override {
-    return std::make_shared<Bound>(kernel_);
-  }
+  using CountingBody::CountingBody;
   [[nodiscard]] bool passes_turn() const override { return true; }
-
- private:
-  class Bound final : public BoundBody {
-   public:
-    explicit Bound(const Kernel& kernel) : kernel_(kernel) {}
-    void run(const KernelArgs& args) override { kernel_(args); }
-
-   private:
-    const Kernel& kernel_;
-  };
-
-  Kernel kernel_;
 };
 
 /// x -> make -> send (group "tp") -> y.

@@ -10,7 +10,7 @@
 namespace dynaflow::testing {
 
 /// A body that counts what is asked of it, and does what a kernel does.
-class CountingBody final : public Body {
+class CountingBody : public Body {
  public:
   using Scratch = std::function<std::int64_t(const BindArgs&)>;
   using OnBind = std::function<void(const BindArgs&)>;
