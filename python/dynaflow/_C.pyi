@@ -166,8 +166,8 @@ class Branches(OpScheduler):
 class CommOverlap(OpScheduler):
     """While one micro-batch's transfer is on the wire, the others compute.
 
-    Micro-batches leapfrog over a compute and a network lane. How many there are is given, or
-    decided for each batch from what the model costs.
+    Micro-batches leapfrog, with two transfers on their way at most. How many there are is given,
+    or decided for each batch from what the model costs.
     """
 
     @overload
