@@ -55,7 +55,8 @@ void add_built_in(py::module_& module) {
       .def(py::init<int, int>(), py::arg("lanes") = 2, py::arg("parts") = 1);
   py::class_<CommOverlap, OpScheduler, py::smart_holder>(
       module, "CommOverlap",
-      "Micro-batches leapfrog: while one micro-batch's transfer is on the wire, the others compute. "
+      "Micro-batches leapfrog: while one micro-batch's transfer is on the wire, the others "
+      "compute. "
       "Two transfers may be on their way at once.")
       .def(py::init<int>(), py::arg("parts") = 2)
       .def(py::init<MeasuredCosts, int>(), py::arg("costs"), py::arg("most_parts") = 4);
