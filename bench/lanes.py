@@ -134,6 +134,34 @@ def ahead(rounds: Rounds, arms: list[str]) -> Budget:
     return Budget(f"behind {', '.join(faster)}" if faster else "ahead of all", not faster)
 
 
+KERNELS = "kernels of a tower's layer, one thread"
+
+
+def kernel_arms() -> dict[str, Call]:
+    """What a layer of a tower comes to, by PyTorch's kernels, and a product with packed weights."""
+    torch.manual_seed(0)
+    x, weight, bias = torch.randn(16, 256), torch.randn(256, 256), torch.randn(256)
+    columns, out, aten = weight.t().contiguous(), torch.empty(16, 256), torch.ops.aten
+    packed = torch.ops.mkldnn._reorder_linear_weight(weight, 16)
+    packed_linear = torch.ops.mkldnn._linear_pointwise
+    return {
+        "product": lambda: torch.addmm(bias, x, weight.t(), out=out),
+        "product, weights by columns": lambda: torch.addmm(bias, x, columns, out=out),
+        "product, weights packed by oneDNN": lambda: packed_linear(x, packed, bias, "none", [], ""),
+        "GELU": lambda: aten.gelu.out(x, out=out),
+        "norm": lambda: aten.native_layer_norm(x, [256], bias, bias, 1e-5),
+    }
+
+
+def report_kernels(report: Report, effort: Effort) -> None:
+    torch.set_num_threads(1)
+    rounds = measure_rounds(kernel_arms(), effort, baseline="GELU")
+    torch.set_num_threads(THREADS)
+    for name in rounds.kept[0]:
+        report.add(Row(f"{KERNELS}: {name}", rounds.wall(name), "µs", rounds.cpu(name)))
+    report.add_rounds(KERNELS, rounds)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="few rounds, eager and us only")
@@ -147,6 +175,8 @@ def main() -> None:
         for case in CASES:
             if options.cases in case.name:
                 report_case(report, case, effort, rivals=not options.quick)
+        if options.cases in KERNELS:
+            report_kernels(report, effort)
     report.finish()
 
 

@@ -19,6 +19,8 @@ struct Binding {
   std::int64_t bytes = 0;
   Use use = Use::kWritable;
   std::int64_t element_bytes = 1;  ///< one: untyped memory, whose elements are not checked
+
+  friend bool operator==(const Binding&, const Binding&) = default;
 };
 
 template <class T>

@@ -1,10 +1,13 @@
 #include "dynaflow/runtime/caller_memory.h"
 
+#include <limits>
 #include <string>
 #include <utility>
 
 namespace dynaflow {
 namespace {
+
+constexpr auto kNoSlot = std::numeric_limits<std::uint32_t>::max();
 
 Unexpected bad_binding(std::string message, std::string fix) {
   return Unexpected(
@@ -18,9 +21,14 @@ bool overlap(const Binding& a, const Binding& b) {
 }  // namespace
 
 CallerMemory::CallerMemory(const PlacedPlan& placed)
-    : graph_(placed.graph()), slots_(placed.graph().storages().size()) {
+    : graph_(placed.graph()),
+      slots_(placed.graph().storages().size()),
+      slot_of_(placed.graph().values().size(), kNoSlot) {
   for (const auto ids : {graph_.inputs(), graph_.outputs()}) {
-    for (const ValueId id : ids) slots_[graph_.value(id).storage.index].value = id;
+    for (const ValueId id : ids) {
+      slot_of_[id.index] = graph_.value(id).storage.index;
+      slots_[slot_of_[id.index]].value = id;
+    }
   }
   const Plan& plan = placed.plan();
   for (std::uint32_t i = 0; i < plan.step_operands.size(); ++i) {
@@ -34,14 +42,14 @@ void CallerMemory::resize(const Placement& placement) {
     const Storage& storage = graph_.storages()[i];
     slots_[i].bytes =
         placement.storages[i].row_bytes * (storage.has_rows() ? placement.row_starts.back() : 1);
-    slots_[i].data = nullptr;
+    slots_[i].last = {};
   }
 }
 
 CallerMemory::Slot* CallerMemory::slot_of(const Binding& binding) {
-  if (binding.value.index >= graph_.values().size()) return nullptr;
-  Slot& slot = slots_[graph_.value(binding.value).storage.index];
-  return slot.value == binding.value ? &slot : nullptr;
+  if (binding.value.index >= slot_of_.size()) return nullptr;
+  const std::uint32_t at = slot_of_[binding.value.index];
+  return at != kNoSlot && slots_[at].value == binding.value ? &slots_[at] : nullptr;
 }
 
 bool CallerMemory::is_written(const Slot& slot) const {
@@ -60,7 +68,7 @@ Result<void> CallerMemory::check(std::span<const Binding> bindings) {
                        "bind every input and output once");
   }
   for (const Binding& binding : bindings) {
-    if (slot_of(binding)->data == binding.data) continue;
+    if (slot_of(binding)->last.data == binding.data) continue;
     if (auto well = check_overlap(binding, bindings); !well) return well;
   }
   return {};
@@ -68,6 +76,10 @@ Result<void> CallerMemory::check(std::span<const Binding> bindings) {
 
 Result<void> CallerMemory::check_one(const Binding& binding) {
   Slot* slot = slot_of(binding);
+  if (slot != nullptr && slot->check != checks_ && slot->last == binding) {
+    slot->check = checks_;  // all else was well when it was bound
+    return {};
+  }
   if (binding.value.index >= graph_.values().size()) {
     return bad_binding("a binding names a value that is not in this graph",
                        "bind the graph's inputs() and outputs()");
@@ -119,8 +131,8 @@ void CallerMemory::use(std::span<const Binding> bindings, std::span<View> views,
                        std::span<const std::int64_t> positions) {
   for (const Binding& binding : bindings) {
     Slot& slot = *slot_of(binding);
-    if (slot.data == binding.data) continue;
-    slot.data = binding.data;
+    const std::byte* const before = std::exchange(slot.last, binding).data;
+    if (before == binding.data) continue;
     for (const std::uint32_t i : slot.views) views[i].data = binding.data + positions[i];
   }
 }

@@ -32,8 +32,8 @@ class CallerMemory {
     ValueId value;  ///< the graph's input or output; invalid for storages that are not bound
     std::int64_t bytes = 0;
     std::vector<std::uint32_t> views;
-    std::byte* data = nullptr;  ///< in the last run
-    std::uint64_t check = 0;    ///< the last check that saw it bound
+    Binding last;             ///< of the last run in these sizes, if there was one
+    std::uint64_t check = 0;  ///< the last check that saw it bound
   };
 
   [[nodiscard]] Slot* slot_of(const Binding& binding);
@@ -43,6 +43,8 @@ class CallerMemory {
 
   const Graph& graph_;
   std::vector<Slot> slots_;  ///< per storage
+  std::vector<std::uint32_t>
+      slot_of_;  ///< per value: its storage's, if it is the one that is bound
   std::uint64_t checks_ = 0;
 };
 
