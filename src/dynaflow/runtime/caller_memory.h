@@ -43,8 +43,7 @@ class CallerMemory {
 
   const Graph& graph_;
   std::vector<Slot> slots_;  ///< per storage
-  std::vector<std::uint32_t>
-      slot_of_;  ///< per value: its storage's, if it is the one that is bound
+  std::vector<std::uint32_t> slot_of_;  ///< per value that is bound: its storage's
   std::uint64_t checks_ = 0;
 };
 
