@@ -42,7 +42,7 @@ class CallerMemory {
   [[nodiscard]] Result<void> check_overlap(const Binding& moved, std::span<const Binding> all);
 
   const Graph& graph_;
-  std::vector<Slot> slots_;  ///< per storage
+  std::vector<Slot> slots_;             ///< per storage
   std::vector<std::uint32_t> slot_of_;  ///< per value that is bound: its storage's
   std::uint64_t checks_ = 0;
 };
