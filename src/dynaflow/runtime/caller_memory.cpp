@@ -56,10 +56,28 @@ bool CallerMemory::is_written(const Slot& slot) const {
   return graph_.is_written(graph_.value(slot.value).storage.index);
 }
 
+Result<void> CallerMemory::bind(std::span<const Binding> bindings, std::span<View> views,
+                                std::span<const std::int64_t> positions) {
+  if (auto well = check(bindings); !well) return well;
+  for (const std::size_t at : moved_) {
+    Slot& slot = *slot_of(bindings[at]);
+    slot.last = bindings[at];
+    for (const std::uint32_t i : slot.views) views[i].data = slot.last.data + positions[i];
+  }
+  return {};
+}
+
 Result<void> CallerMemory::check(std::span<const Binding> bindings) {
   ++checks_;
-  for (const Binding& binding : bindings) {
-    if (auto well = check_one(binding); !well) return well;
+  moved_.clear();
+  for (std::size_t i = 0; i < bindings.size(); ++i) {
+    Slot* slot = slot_of(bindings[i]);
+    if (slot != nullptr && slot->check != checks_ && slot->last == bindings[i]) {
+      slot->check = checks_;  // all else was well when it was bound
+      continue;
+    }
+    if (auto well = check_one(bindings[i], slot); !well) return well;
+    moved_.push_back(i);
   }
   const std::size_t expected = graph_.inputs().size() + graph_.outputs().size();
   if (bindings.size() != expected) {
@@ -67,19 +85,13 @@ Result<void> CallerMemory::check(std::span<const Binding> bindings) {
                            std::to_string(bindings.size()) + " bindings",
                        "bind every input and output once");
   }
-  for (const Binding& binding : bindings) {
-    if (slot_of(binding)->last.data == binding.data) continue;
-    if (auto well = check_overlap(binding, bindings); !well) return well;
+  for (const std::size_t i : moved_) {
+    if (auto well = check_overlap(bindings[i], bindings); !well) return well;
   }
   return {};
 }
 
-Result<void> CallerMemory::check_one(const Binding& binding) {
-  Slot* slot = slot_of(binding);
-  if (slot != nullptr && slot->check != checks_ && slot->last == binding) {
-    slot->check = checks_;  // all else was well when it was bound
-    return {};
-  }
+Result<void> CallerMemory::check_one(const Binding& binding, Slot* slot) const {
   if (binding.value.index >= graph_.values().size()) {
     return bad_binding("a binding names a value that is not in this graph",
                        "bind the graph's inputs() and outputs()");
@@ -125,16 +137,6 @@ Result<void> CallerMemory::check_overlap(const Binding& moved, std::span<const B
                        "bind each to memory of its own");
   }
   return {};
-}
-
-void CallerMemory::use(std::span<const Binding> bindings, std::span<View> views,
-                       std::span<const std::int64_t> positions) {
-  for (const Binding& binding : bindings) {
-    Slot& slot = *slot_of(binding);
-    const std::byte* const before = std::exchange(slot.last, binding).data;
-    if (before == binding.data) continue;
-    for (const std::uint32_t i : slot.views) views[i].data = binding.data + positions[i];
-  }
 }
 
 }  // namespace dynaflow

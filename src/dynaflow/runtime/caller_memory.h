@@ -18,13 +18,12 @@ class CallerMemory {
   /// Forgets where everything was; from now on bindings must have the sizes of this placement.
   void resize(const Placement& placement);
 
-  /// R6, if the bindings do not name every input and output once, with memory of the right size
-  /// that does not overlap what is written. Costs little for bindings that have not moved.
-  [[nodiscard]] Result<void> check(std::span<const Binding> bindings);
-
-  /// Points the views of checked bindings to their memory: view i at `positions[i]` in it.
-  void use(std::span<const Binding> bindings, std::span<View> views,
-           std::span<const std::int64_t> positions);
+  /// Points the views of the bindings' values to their memory: view i at `positions[i]` in it. R6,
+  /// and no view is moved, if the bindings do not name every input and output once, with memory of
+  /// the right size that does not overlap what is written. Costs little for bindings that have not
+  /// moved.
+  [[nodiscard]] Result<void> bind(std::span<const Binding> bindings, std::span<View> views,
+                                  std::span<const std::int64_t> positions);
 
  private:
   /// One storage that the caller binds.
@@ -36,14 +35,16 @@ class CallerMemory {
     std::uint64_t check = 0;  ///< the last check that saw it bound
   };
 
+  [[nodiscard]] Result<void> check(std::span<const Binding> bindings);
   [[nodiscard]] Slot* slot_of(const Binding& binding);
   [[nodiscard]] bool is_written(const Slot& slot) const;
-  [[nodiscard]] Result<void> check_one(const Binding& binding);
+  [[nodiscard]] Result<void> check_one(const Binding& binding, Slot* slot) const;
   [[nodiscard]] Result<void> check_overlap(const Binding& moved, std::span<const Binding> all);
 
   const Graph& graph_;
   std::vector<Slot> slots_;             ///< per storage
   std::vector<std::uint32_t> slot_of_;  ///< per value that is bound: its storage's
+  std::vector<std::size_t> moved_;      ///< bindings that the last check saw elsewhere than before
   std::uint64_t checks_ = 0;
 };
 

@@ -109,8 +109,7 @@ void Program::Work::use_context(const void* context) {
 
 Result<void> Program::Work::begin_run(std::span<const Binding> bindings, const Arena& arena,
                                       const RunOptions& options) {
-  if (auto well = callers_.check(bindings); !well) return well;
-  callers_.use(bindings, views_, positions_);
+  if (auto well = callers_.bind(bindings, views_, positions_); !well) return well;
   use_arena(arena.memory());
   if (unplaced_.any()) unplaced_.reset();
   std::ranges::fill(counts_, BodyCounts{});

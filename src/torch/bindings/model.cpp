@@ -15,6 +15,7 @@ namespace py = pybind11;
 namespace dynaflow::bindings {
 namespace {
 
+using model::Argument;
 using model::BatchFacts;
 using model::Item;
 using model::Model;
@@ -24,8 +25,8 @@ const BatchFacts& or_empty(const BatchFacts* facts) {
   return facts != nullptr ? *facts : kNone;
 }
 
-Item to_item(PyObject* object) {
-  if (THPVariable_Check(object)) return THPVariable_Unpack(object);
+Argument to_argument(PyObject* object) {
+  if (THPVariable_Check(object)) return &THPVariable_Unpack(object);
   if (PyLong_Check(object)) return static_cast<std::int64_t>(PyLong_AsLongLong(object));
   return std::monostate{};
 }
@@ -50,8 +51,9 @@ py::list to_python(std::vector<Item>& items) {
 py::list run(Model& model, const py::list& arguments, const BatchFacts* facts, bool trace,
              const py::object& context) {
   const Model::Lent work = model.lend();
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    work->items.push_back(to_item(PyList_GET_ITEM(arguments.ptr(), static_cast<Py_ssize_t>(i))));
+  const auto size = static_cast<Py_ssize_t>(arguments.size());
+  for (Py_ssize_t i = 0; i < size; ++i) {
+    work->arguments.push_back(to_argument(PyList_GET_ITEM(arguments.ptr(), i)));
   }
   model.read_batch(*work, or_empty(facts));
   RunContext of_run(work->batch, context);

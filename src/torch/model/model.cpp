@@ -60,13 +60,13 @@ std::optional<SymbolId> symbol_of(const Input& input) {
 using Places = std::vector<std::optional<std::size_t>>;
 
 /// Which of the capture's inputs without its constants each tensor is.
-Places items_of(const capture::Capture& capture) {
+Places arguments_of(const capture::Capture& capture) {
   Places places(capture.tensors.size());
-  std::size_t item = 0;
+  std::size_t argument = 0;
   for (const Input& input : capture.inputs) {
     if (input.role == Input::Role::kConstant) continue;
-    if (input.tensor.valid()) places[input.tensor.index] = item;
-    ++item;
+    if (input.tensor.valid()) places[input.tensor.index] = argument;
+    ++argument;
   }
   return places;
 }
@@ -153,17 +153,17 @@ void Model::find_bound(const cut::CutGraph& graph) {
   for (const cut::Region& region : cut_->regions) {
     for (const TensorId tensor : region.updates) written[tensor.index] = 1;
   }
-  std::size_t item = 0;
+  std::size_t argument = 0;
   std::size_t constant = 0;
   for (const Input& input : cut_->capture().inputs) {
     const bool is_constant = input.role == Input::Role::kConstant;
-    const std::size_t at = is_constant ? constant++ : item++;
+    const std::size_t at = is_constant ? constant++ : argument++;
     if (const auto symbol = symbol_of(input)) given_.push_back({at, *symbol});
     if (!input.tensor.valid()) continue;
     const ValueId value = graph.values[input.tensor.index];
     if (!value.valid()) continue;
     bound_.push_back(
-        {value, at, is_constant ? Bound::From::kConstant : Bound::From::kItem,
+        {value, at, is_constant ? Bound::From::kConstant : Bound::From::kArgument,
          cut::layout_of(cut_->rows, input.tensor).strides,
          written[input.tensor.index] != 0 ? Binding::Use::kWritable : Binding::Use::kReadOnly});
   }
@@ -172,18 +172,19 @@ void Model::find_bound(const cut::CutGraph& graph) {
 void Model::find_results(const cut::CutGraph& graph) {
   const capture::Capture& capture = cut_->capture();
   const cut::Views views(capture);
-  const Places item_of = items_of(capture);
+  const Places argument_of = arguments_of(capture);
   Places result_of(capture.tensors.size());
   for (const capture::Output& output : capture.outputs) {
     Returned& returned = returned_.emplace_back();
     if (!output.tensor.valid()) continue;
     const TensorId base = cut_->base[output.tensor.index];
-    if (!item_of[base.index] && !result_of[base.index]) {
+    if (!argument_of[base.index] && !result_of[base.index]) {
       result_of[base.index] = results_.size();
       results_.push_back(
           {graph.values[base.index], base, cut::layout_of(cut_->rows, base).strides});
     }
-    returned = {result_of[base.index], item_of[base.index], views.chain(capture, output.tensor)};
+    returned = {result_of[base.index], argument_of[base.index],
+                views.chain(capture, output.tensor)};
   }
 }
 
@@ -205,8 +206,8 @@ void Model::read_batch(Workspace& work, const BatchFacts& facts) const {
   const capture::Capture& capture = cut_->capture();
   Batch& batch = work.batch;
   batch.symbols.assign(capture.symbols.size(), 0);
-  for (const auto& [item, symbol] : given_) {
-    batch.symbols[symbol.index] = std::get<std::int64_t>(work.items[item]);
+  for (const auto& [argument, symbol] : given_) {
+    batch.symbols[symbol.index] = std::get<std::int64_t>(work.arguments[argument]);
   }
   capture.complete(batch.symbols);
   batch.rows = capture.batch().valid() ? batch.symbols[capture.batch().index] : 1;
@@ -284,43 +285,43 @@ Shapes Model::make_shapes(const std::vector<std::int64_t>& symbols) const {
 }
 
 Result<void> Model::bind(Workspace& work, const Shapes& shapes) const {
-  work.bindings.clear();
+  work.bindings.resize(bound_.size() + results_.size());
   work.dense.resize(bound_.size());
   for (std::size_t i = 0; i < bound_.size(); ++i) {
-    if (auto bound = bind_input(i, work, shapes); !bound) return bound;
+    const auto bound = bind_input(i, work, shapes);
+    if (!bound) return Unexpected(bound.error());
+    work.bindings[i] = *bound;
   }
   for (std::size_t i = 0; i < results_.size(); ++i) {
     const at::Tensor& form = shapes.results[i];
     const c10::Storage& memory = work.results.emplace_back(
         c10::Storage::use_byte_size_t(), form.nbytes(), c10::GetCPUAllocator(), /*resizable=*/true);
-    work.bindings.push_back({results_[i].value, static_cast<std::byte*>(memory.mutable_data()),
-                             static_cast<std::int64_t>(form.nbytes()), Binding::Use::kWritable,
-                             static_cast<std::int64_t>(form.element_size())});
+    work.bindings[bound_.size() + i] = {
+        results_[i].value, static_cast<std::byte*>(memory.mutable_data()),
+        static_cast<std::int64_t>(form.nbytes()), Binding::Use::kWritable,
+        static_cast<std::int64_t>(form.element_size())};
   }
   return {};
 }
 
-Result<void> Model::bind_input(std::size_t i, Workspace& work, const Shapes& shapes) const {
+Result<Binding> Model::bind_input(std::size_t i, Workspace& work, const Shapes& shapes) const {
   const Bound& bound = bound_[i];
   if (bound.from == Bound::From::kConstant) {
-    work.bindings.push_back(binding_of(bound.value, constants_[bound.item], bound.use));
-    return {};
+    return binding_of(bound.value, constants_[bound.at], bound.use);
   }
-  const auto* given = std::get_if<at::Tensor>(&work.items[bound.item]);
+  const auto* argument = std::get_if<const at::Tensor*>(&work.arguments[bound.at]);
   const std::vector<std::int64_t>& strides = shapes.strides[i];
-  if (given == nullptr || !is_cpu_tensor(*given, strides.size())) {
+  if (argument == nullptr || !is_cpu_tensor(**argument, strides.size())) {
     return refuse(kBadBinding,
-                  "argument " + std::to_string(bound.item) + " is no dense CPU tensor of " +
+                  "argument " + std::to_string(bound.at) + " is no dense CPU tensor of " +
                       std::to_string(strides.size()) + " dimensions",
                   "Model::run", "pass what was captured");
   }
-  if (!is_laid_out(*given, strides)) {
-    work.dense[i] = at::empty_strided(given->sizes(), strides, given->options());
-    work.dense[i].copy_(*given);
-    given = &work.dense[i];
-  }
-  work.bindings.push_back(binding_of(bound.value, *given, bound.use));
-  return {};
+  const at::Tensor& given = **argument;
+  if (is_laid_out(given, strides)) return binding_of(bound.value, given, bound.use);
+  work.dense[i] = at::empty_strided(given.sizes(), strides, given.options());
+  work.dense[i].copy_(given);
+  return binding_of(bound.value, work.dense[i], bound.use);
 }
 
 std::int64_t Model::finish_inputs(const Workspace& work) const {
@@ -329,7 +330,7 @@ std::int64_t Model::finish_inputs(const Workspace& work) const {
     const at::Tensor& dense = work.dense[i];
     const bool written = bound_[i].use == Binding::Use::kWritable;
     if (bound_[i].from == Bound::From::kConstant || (!dense.defined() && !written)) continue;
-    const at::Tensor& given = std::get<at::Tensor>(work.items[bound_[i].item]);
+    const at::Tensor& given = *std::get<const at::Tensor*>(work.arguments[bound_[i].at]);
     if (dense.defined()) {
       copied += static_cast<std::int64_t>(dense.nbytes()) * (written ? 2 : 1);
       if (written) given.copy_(dense);
@@ -346,8 +347,8 @@ void Model::give_back(Workspace& work, const Shapes& shapes) const {
     const Returned& returned = returned_[i];
     if (returned.result) {
       work.returned.emplace_back(in_memory(shapes.outputs[i], work.results[*returned.result]));
-    } else if (returned.item) {
-      const auto& given = std::get<at::Tensor>(work.items[*returned.item]);
+    } else if (returned.argument) {
+      const at::Tensor& given = *std::get<const at::Tensor*>(work.arguments[*returned.argument]);
       work.returned.emplace_back(view_through(capture, given, returned.chain, work.batch.symbols));
     } else if (capture.outputs[i].symbol) {
       work.returned.emplace_back(capture.outputs[i].symbol->evaluate(work.batch.symbols));

@@ -53,11 +53,11 @@ class Model {
   };
   /// A workspace that its Model gets back in the end, and must outlive.
   using Lent = std::unique_ptr<Workspace, TakeBack>;
-  /// For one run, to be filled with items.
+  /// For one run, to be filled with arguments.
   [[nodiscard]] Lent lend();
-  /// Says which batch the items are.
+  /// Says which batch the arguments are.
   void read_batch(Workspace& work, const BatchFacts& facts) const;
-  /// From the items of a batch that was read to what is returned.
+  /// From the arguments of a batch that was read to what is returned.
   /// `caller` becomes the run's context.
   [[nodiscard]] Result<void> run(Workspace& work, const RunOptions& options, aten::Caller& caller);
 
@@ -80,22 +80,22 @@ class Model {
     capture::TensorId tensor;
     std::vector<Extent> strides;
   };
-  /// Where an output is: in some result's memory or in an item, seen through view calls; or
+  /// Where an output is: in some result's memory or in an argument, seen through view calls; or
   /// nowhere.
   struct Returned {
     std::optional<std::size_t> result = {};  ///< place in results_
-    std::optional<std::size_t> item = {};
+    std::optional<std::size_t> argument = {};
     std::vector<cut::Views::Link> chain = {};
   };
-  /// An item that is the value of a symbol.
+  /// An argument that is the value of a symbol.
   struct Given {
-    std::size_t item;
+    std::size_t argument;
     SymbolId symbol;
   };
   struct Bound {
     ValueId value;
-    std::size_t item = 0;  ///< which of the items, or which constant
-    enum class From : std::uint8_t { kItem, kConstant } from = From::kItem;
+    std::size_t at = 0;  ///< which of the arguments, or of the constants
+    enum class From : std::uint8_t { kArgument, kConstant } from = From::kArgument;
     std::vector<Extent> strides;  ///< as the graph expects them
     Binding::Use use = Binding::Use::kReadOnly;
   };
@@ -114,7 +114,8 @@ class Model {
   [[nodiscard]] std::shared_ptr<const Shapes> shapes_for(const std::vector<std::int64_t>& symbols);
   [[nodiscard]] Shapes make_shapes(const std::vector<std::int64_t>& symbols) const;
   [[nodiscard]] Result<void> bind(Workspace& work, const Shapes& shapes) const;
-  [[nodiscard]] Result<void> bind_input(std::size_t i, Workspace& work, const Shapes& shapes) const;
+  [[nodiscard]] Result<Binding> bind_input(std::size_t i, Workspace& work,
+                                           const Shapes& shapes) const;
   /// Inputs with gaps were copied: writes go back. Says how many bytes that was.
   [[nodiscard]] std::int64_t finish_inputs(const Workspace& work) const;
   void give_back(Workspace& work, const Shapes& shapes) const;

@@ -12,21 +12,25 @@
 
 namespace dynaflow::model {
 
-/// What the framework passes in or gets back: a tensor, a size, or nothing we know of.
+/// What the framework passes in: a tensor, a size, or nothing we know of. The tensor is the
+/// caller's own, alive while the model runs: a reference counted for us would take the
+/// interpreter's lock.
+using Argument = std::variant<std::monostate, const at::Tensor*, std::int64_t>;
+/// What the framework gets back.
 using Item = std::variant<std::monostate, at::Tensor, std::int64_t>;
 
 /// What one run of a Model works on. Kept from run to run without its tensors, so that a steady run
 /// asks for no memory but its results'.
 struct Workspace {
-  std::vector<Item> items;            ///< the caller's: the capture's inputs without its constants
-  Batch batch;                        ///< that these items are
+  std::vector<Argument> arguments;    ///< the capture's inputs without its constants
+  Batch batch;                        ///< that these arguments are
   std::vector<at::Tensor> dense;      ///< per bound input: its copy, if it has gaps
   std::vector<c10::Storage> results;  ///< that the run writes and the caller gets
   std::vector<Binding> bindings;
   std::vector<Item> returned;  ///< parallel to the capture's outputs
 
   void release_tensors() {
-    items.clear();
+    arguments.clear();
     dense.clear();
     results.clear();
     returned.clear();
