@@ -9,7 +9,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import mean
 from typing import Any, TypeAlias
@@ -232,27 +232,30 @@ def splits(shape: Shape) -> Sequence[int]:
     return [n for n in PARTS if n <= shape.rows] or [1]
 
 
-def measure_all(options: argparse.Namespace) -> list[Result]:
+def measure_all(options: argparse.Namespace) -> Iterator[Result]:
     bench = Bench(QUICK if options.quick else EFFORT, options.seconds, inductor=not options.quick)
     if options.quick:
-        return [bench.measure(Case(1.0, SMALLER[0], [2]))]
+        yield bench.measure(Case(1.0, SMALLER[0], [2]))
+        return
     balanced = bench.balanced_rate(LARGE, 2, start=0.5)
     cases = [
         Case(balanced, LARGE, PARTS, balanced=True),
         *(Case(rate, LARGE, PARTS) for rate in LINKS),
         *(Case(balanced, shape, splits(shape)) for shape in SMALLER),
     ]
-    return [bench.measure(case) for case in cases if options.cases in str(case)]
+    yield from (bench.measure(case) for case in cases if options.cases in str(case))
 
 
 def run_rank(options: argparse.Namespace) -> None:
     dist.init_process_group("gloo")
     torch.set_num_threads(1)
+    RESULTS.parent.mkdir(parents=True, exist_ok=True)
+    results: list[dict[str, Any]] = []
     with torch.inference_mode():
-        results = measure_all(options)
-    if dist.get_rank() == 0:
-        RESULTS.parent.mkdir(parents=True, exist_ok=True)
-        RESULTS.write_text(json.dumps([result.to_json() for result in results]))
+        for result in measure_all(options):
+            results.append(result.to_json())
+            if dist.get_rank() == 0:  # as far as it came: a run takes an hour
+                RESULTS.write_text(json.dumps(results))
     dist.barrier()
     dist.destroy_process_group()
 
