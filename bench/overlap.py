@@ -101,6 +101,11 @@ class Result:
     rounds: JointRounds
     explained: Sequence[Explained]
 
+    @property
+    def bounded(self) -> int:
+        """In how many parts compute and network were measured alone."""
+        return self.chosen or self.case.parts[0]
+
     def to_json(self) -> dict[str, Any]:
         """For `from_json`."""
         return {
@@ -136,13 +141,16 @@ class Bench:
             chosen, arms[CHOSEN] = self._choice(case)
         if chosen is not None and chosen not in case.parts:
             case = replace(case, parts=[*case.parts, chosen])
+        bounded = chosen or case.parts[0]
         all_arms = arms.copy()
         for parts in case.parts:  # what is compared is measured within seconds
             split = self._split(case, parts)
             arms |= split
-            all_arms |= split | self._apart(case, parts)
+            all_arms |= split
+            if parts == bounded:
+                all_arms |= self._apart(case, parts)
         error = check_equal(arms)
-        rounds = self._rounds(all_arms, self._effort, compute_only(case.parts[0]))
+        rounds = self._rounds(all_arms, self._effort, compute_only(bounded))
         if dist.get_rank() == 0:
             times = ", ".join(f"{name} {rounds.wall(name).median / 1e3:.0f}" for name in arms)
             print(f"{case}: {times} ms; chosen: {_parts(chosen) if chosen else 'whole'}; {rounds}")
@@ -268,8 +276,8 @@ def report_result(report: Report, result: Result) -> None:
     whole = INDUCTOR if INDUCTOR in rounds.kept[0] else EAGER
     for name in rounds.kept[0]:
         report_arm(report, result, name, whole)
+    report_share(report, result)
     for parts in case.parts:
-        report_share(report, result, parts)
         report_by_hand(report, result, parts)
     if case.shape == LARGE:
         report_explained(report, result)
@@ -293,11 +301,12 @@ def report_arm(report: Report, result: Result, arm: str, whole: str) -> None:
     report.add(Row(name, time, "ms", ratio=gain, budget=budget))
 
 
-def report_share(report: Report, result: Result, parts: int) -> None:
-    """Of the bound; with a budget for as many parts as measured costs choose."""
+def report_share(report: Report, result: Result) -> None:
+    """Of the bound; with a budget if as many parts as measured costs choose."""
+    parts = result.bounded
     names = ours(parts), compute_only(parts), network_only(parts)
     value = result.rounds.spread(lambda values: share(values, *names, parts))
-    counts = parts == result.chosen and result.case.shape == LARGE
+    counts = result.chosen is not None and result.case.shape == LARGE
     budget = Budget("0.93 to 1.02", 0.93 <= value.median <= 1.02) if counts else None
     report.add(Row(f"{result.case}: {ours(parts)}, share of the bound", value, "", budget=budget))
 
@@ -328,7 +337,7 @@ def report_explained(report: Report, result: Result) -> None:
 
 
 def report_balance(report: Report, result: Result) -> None:
-    parts = result.case.parts[0]
+    parts = result.bounded
     value = result.rounds.ratio(network_only(parts), compute_only(parts))
     budget = Budget("0.9 to 1.1", 0.9 <= value.median <= 1.1)
     report.add(Row(f"{result.case}: network only over compute only", value, "x", budget=budget))
