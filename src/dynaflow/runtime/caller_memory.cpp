@@ -62,7 +62,10 @@ Result<void> CallerMemory::bind(std::span<const Binding> bindings, std::span<Vie
   for (const std::size_t at : moved_) {
     Slot& slot = *slot_of(bindings[at]);
     slot.last = bindings[at];
-    for (const std::uint32_t i : slot.views) views[i].data = slot.last.data + positions[i];
+    std::byte* const data = slot.last.data;  // null where the value has no bytes
+    for (const std::uint32_t i : slot.views) {
+      views[i].data = data != nullptr ? data + positions[i] : nullptr;
+    }
   }
   return {};
 }
