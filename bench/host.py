@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from support.core_speed import CoreSpeed
 from support.entry import EagerEntry, Entry, compile_alone
 from support.report import Report, Row, at_most
 from support.rounds import QUICK, Call, Effort, Round, Spread, measure_rounds, spread_of
@@ -210,7 +211,18 @@ class Resizable:
         return first - statistics.median(self.refuse(sizes) for _ in range(5))
 
 
-def report_rebinding(report: Report, *, quick: bool) -> None:
+def rebind_all(resizable: Resizable, sizes: list[tuple[int, int]], effort: Effort) -> list[float]:
+    """Each of these sizes, less those for which the core was slowed."""
+    speed, taken = CoreSpeed(effort.speed_patience), []
+    for new in sizes:
+        speed.await_full()
+        rebound = resizable.rebind(new)
+        if speed.is_full() or not speed.in_time():
+            taken.append(rebound)
+    return taken
+
+
+def report_rebinding(report: Report, effort: Effort, most_sizes: int | None) -> None:
     decoder, chain = Decoder().eval(), Chain(STEPS)
     subjects = {
         f"{name} × {parts}": (Entry(model, InTurn(parts), model.example()), example)
@@ -226,7 +238,7 @@ def report_rebinding(report: Report, *, quick: bool) -> None:
         sizes = [(batch, length) for batch in range(6, 48, 6) for length in (2, 3, 5, 6, 7, 9)]
         if example.dim() == 2:
             sizes = [(batch, 0) for batch in range(10, 90, 2)]
-        taken = spread_of([resizable.rebind(new) for new in sizes[: 5 if quick else None]])
+        taken = spread_of(rebind_all(resizable, sizes[:most_sizes], effort))
         calls = entry.model.counts["calls"] * int(name[-1])
         per_call = Spread(*(value / calls for value in taken))
         report.add(Row(f"new sizes: {name}", taken))
@@ -248,7 +260,7 @@ def main() -> None:
         for arguments in (1,) if options.quick else (1, 50):
             report_dynamo(report, effort, arguments)
         report_steps(report, effort)
-        report_rebinding(report, quick=options.quick)
+        report_rebinding(report, effort, 5 if options.quick else None)
     report.finish()
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
+from support.core_speed import CoreSpeed
+
 Call: TypeAlias = Callable[[], object]
 
 
@@ -45,9 +47,11 @@ class Effort:
     """A round whose baseline is off the baselines' median by more is dropped."""
     patience: float = 2
     """Seconds that a round with arms on all cores waits for other processes to leave them."""
+    speed_patience: float = 180
+    """Seconds that all rounds together wait for the arms' cores to run at their own speed."""
 
 
-QUICK = Effort(rounds=3, most_rounds=3, samples=3, patience=0)
+QUICK = Effort(rounds=3, most_rounds=3, samples=3, patience=0, speed_patience=0)
 FEWEST = 5  # rounds that are kept whatever happened: those that others disturbed least
 
 
@@ -59,6 +63,8 @@ class Rounds:
     dropped: int
     others: float = 0
     """Cores that other processes used while the kept rounds ran, at the median."""
+    slowed: int = 0
+    """Of the dropped ones: those after all patience with slowed cores was used up."""
 
     def spread(self, quantity: Callable[[Round], float]) -> Spread:
         """Of what is computed from one round's values, so that arms are compared in pairs."""
@@ -78,7 +84,8 @@ class Rounds:
 
     def __str__(self) -> str:
         crowd = f"; others used {self.others:.2f} cores meanwhile" if self.others > 0.1 else ""
-        return f"{len(self.kept)} rounds kept, {self.dropped} disturbed and dropped{crowd}"
+        slow = f" ({self.slowed} on slowed cores)" if self.slowed else ""
+        return f"{len(self.kept)} rounds kept, {self.dropped} disturbed and dropped{slow}{crowd}"
 
 
 @dataclass
@@ -96,12 +103,21 @@ class _Arm:
         once = min(self._sample().wall for _ in range(5)) * 1e-6
         self.batch = max(1, round(seconds / once))
 
-    def measure(self, samples: int) -> Time:
+    def measure(self, samples: int, speed: CoreSpeed) -> Time:
         if self.settle > 0:
             time.sleep(self.settle)
         self._sample()
-        taken = [self._sample() for _ in range(samples)]
+        taken = [self._sample_at_full(speed) for _ in range(samples)]
         return Time(*(statistics.median(values) for values in zip(*taken, strict=True)))
+
+    def _sample_at_full(self, speed: CoreSpeed) -> Time:
+        """Taken again where cores were slowed meanwhile."""
+        while True:
+            speed.await_full()
+            self.call()
+            sample = self._sample()
+            if speed.is_full() or not speed.in_time():
+                return sample
 
     def _sample(self) -> Time:
         call, batch = self.call, self.batch
@@ -116,6 +132,10 @@ class _Arm:
 class _Taken:
     values: Round
     others: float
+    slowed: bool
+
+    def quiet(self, cores: int) -> bool:
+        return not self.slowed and (cores == 1 or self.others <= _CROWD)
 
 
 def measure_rounds(
@@ -126,12 +146,13 @@ def measure_rounds(
     cores: int = 1,
     settle: float = 0,
 ) -> Rounds:
-    """Measures every arm in each round.
+    """Measures every arm in each round, each sample while its cores run at their own speed.
 
     `baseline` (by default the first arm) tells whether a round was disturbed. Where some arm uses
     several `cores`, a round also counts as disturbed when other processes used a tenth of one.
     `settle` seconds before each arm let the threads of the one before go to sleep.
     """
+    speed = CoreSpeed(effort.speed_patience, all_cores=cores > 1)
     made = {name: _Arm(call, settle) for name, call in arms.items()}
     for arm in made.values():
         arm.calibrate(effort.sample_seconds)
@@ -141,12 +162,15 @@ def measure_rounds(
     gc.disable()
     try:
         while len(rounds.kept) < effort.rounds and len(taken) < effort.most_rounds:
+            if len(taken) >= FEWEST and not speed.in_time():
+                break
             if cores > 1:
                 await_quiet(effort.patience)
             others = _Others()
             order = list(made) if len(taken) % 2 == 0 else list(reversed(made))
-            values = {name: made[name].measure(effort.samples) for name in order}
-            taken.append(_Taken({name: values[name] for name in made}, others.cores()))
+            values = {name: made[name].measure(effort.samples, speed) for name in order}
+            values = {name: values[name] for name in made}
+            taken.append(_Taken(values, others.cores(), slowed=not speed.in_time()))
             rounds = _drop_disturbed(taken, baseline or next(iter(made)), effort, cores)
     finally:
         if gc_was_on:
@@ -207,12 +231,13 @@ def exactly(value: float) -> Spread:
 
 
 def _drop_disturbed(taken: list[_Taken], baseline: str, effort: Effort, cores: int) -> Rounds:
-    calm = [each for each in taken if cores == 1 or each.others <= _CROWD]
+    calm = [each for each in taken if each.quiet(cores)]
     if len(calm) < FEWEST:
-        calm = sorted(taken, key=lambda each: each.others)[:FEWEST]
+        calm = sorted(taken, key=lambda each: (each.slowed, each.others))[:FEWEST]
     times = [each.values[baseline].wall for each in calm]
     median = statistics.median(times)
     steady = [abs(time / median - 1) <= effort.disturbed for time in times]
     kept = [each for each, well in zip(calm, steady, strict=True) if well]
     others = statistics.median(each.others for each in kept) if kept and cores > 1 else 0.0
-    return Rounds([each.values for each in kept], len(taken) - len(kept), others)
+    slowed = sum(each.slowed for each in taken) - sum(each.slowed for each in kept)
+    return Rounds([each.values for each in kept], len(taken) - len(kept), others, slowed)
