@@ -169,7 +169,7 @@ def main() -> None:
     parser.add_argument("--cases", default="", help="only those whose name contains this")
     options = parser.parse_args()
     torch.set_num_threads(THREADS)
-    effort = QUICK if options.quick else Effort(patience=options.patience)
+    effort = QUICK if options.quick else Effort(patience=options.patience, speed_patience=20)
     report = Report("lanes", f"two lanes of one core each, beside {THREADS} threads for each op")
     with torch.no_grad():
         for case in CASES:

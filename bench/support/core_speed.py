@@ -5,11 +5,14 @@ and no counter tells. So measurements ask a probe that is not part of them.
 """
 
 import os
+import threading
 import time
+from types import TracebackType
 
 _LOOP = 1000
 _FULL = 1.4  # a core's clock varies by a fifth; a neighbour costs 1.6 to 2 times
 _FIRST_LOOK = 0.5  # seconds
+_EVERY = 0.02  # seconds from one look to the next: a look takes a thousandth of it
 
 
 class CoreSpeed:
@@ -61,7 +64,48 @@ class CoreSpeed:
 
     @staticmethod
     def _probe() -> int:
-        start = time.perf_counter_ns()
+        start = time.thread_time_ns()  # time slices that others got do not count
         for _ in range(_LOOP):
             pass
-        return time.perf_counter_ns() - start
+        return time.thread_time_ns() - start
+
+
+class SpeedWatch:
+    """Looks at a core's speed again and again, from a thread beside those that compute on it."""
+
+    def __init__(self, speed: CoreSpeed) -> None:
+        """To be entered before it looks."""
+        self._speed = speed
+        self._seen: list[bool] = []
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+
+    def __enter__(self) -> "SpeedWatch":
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self._end.set()
+        self._thread.join()
+
+    def await_full(self) -> None:
+        """As the core's speed does."""
+        self._speed.await_full()
+
+    def begin(self) -> None:
+        """Forgets what was seen."""
+        self._seen = []
+
+    def slowed(self) -> float:
+        """In which share of what was seen since then the core was slowed."""
+        seen = self._seen
+        return seen.count(False) / len(seen) if seen else 0.0
+
+    def _look(self) -> None:
+        while not self._end.wait(_EVERY):
+            self._seen.append(self._speed.is_full())

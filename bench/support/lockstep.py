@@ -10,12 +10,15 @@ from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
 import torch.distributed as dist
+from support.core_speed import CoreSpeed, SpeedWatch
 from support.rounds import FEWEST, Call, Effort, Spread, Time, await_quiet, spread_of, user_seconds
 
 JointRound: TypeAlias = Mapping[str, Sequence[Time]]
 """What each arm took on each rank."""
 
 _CROWD = 0.1
+_SLOWED = 0.15
+_TRIES = 5
 
 
 def slowest(values: JointRound, arm: str) -> float:
@@ -31,6 +34,8 @@ class JointRounds:
     dropped: int
     others: float
     """Cores that other processes used while the kept rounds ran, at the median."""
+    slowed: float = 0
+    """For which share of their samples' time a rank's core was slowed, at the median."""
 
     def spread(self, quantity: Callable[[JointRound], float]) -> Spread:
         """Of what is computed from one round's values, so that arms are compared in pairs."""
@@ -55,7 +60,8 @@ class JointRounds:
 
     def __str__(self) -> str:
         crowd = f"; others used {self.others:.2f} cores meanwhile" if self.others > _CROWD else ""
-        return f"{len(self.kept)} rounds kept, {self.dropped} disturbed and dropped{crowd}"
+        slow = f"; {self.slowed:.0%} of the time on slowed cores" if self.slowed > 0.01 else ""
+        return f"{len(self.kept)} rounds kept, {self.dropped} disturbed and dropped{crowd}{slow}"
 
     def to_json(self) -> dict[str, Any]:
         """For `from_json`."""
@@ -68,7 +74,7 @@ class JointRounds:
             {arm: [Time(*time) for time in times] for arm, times in values.items()}
             for values in saved["kept"]
         ]
-        return JointRounds(kept, saved["dropped"], saved["others"])
+        return JointRounds(kept, saved["dropped"], saved["others"], saved["slowed"])
 
 
 def _sure_rank(count: int) -> int:
@@ -90,26 +96,55 @@ def measure_together(
     `deadline`, by its clock, it is enough with as many rounds as there are.
     """
     times = {name: _times(call, effort.sample_seconds) for name, call in arms.items()}
-    taken: list[tuple[JointRound, float]] = []
+    taken: list[_Taken] = []
     rounds = JointRounds([], 0, 0)
     gc_was_on = gc.isenabled()
     gc.disable()
     try:
-        while _agree(_needs_more(rounds, len(taken), effort, deadline)):
-            if dist.get_rank() == 0:
-                await_quiet(effort.patience)
-            dist.barrier()
-            others = _Others()
-            order = list(arms) if len(taken) % 2 == 0 else list(arms)[::-1]
-            values = {name: _sample(arms[name], times[name]) for name in order}
-            everywhere = _gather(values)
-            joint = {name: [own[name] for own in everywhere] for name in arms}
-            taken.append((joint, others.cores()))
-            rounds = _drop_disturbed(taken, baseline, effort)
+        speed = CoreSpeed(patience=deadline - time.monotonic())
+        with SpeedWatch(speed) as watch:
+            while _agree(_needs_more(rounds, len(taken), effort, deadline)):
+                if dist.get_rank() == 0:
+                    await_quiet(effort.patience)
+                dist.barrier()
+                others = _Others()
+                order = list(arms) if len(taken) % 2 == 0 else list(arms)[::-1]
+                samples = {n: _sample_at_full(arms[n], times[n], watch, deadline) for n in order}
+                joint = {name: samples[name].times for name in arms}
+                slowed = statistics.mean(sample.slowed for sample in samples.values())
+                taken.append(_Taken(joint, others.cores(), slowed))
+                rounds = _drop_disturbed(taken, baseline, effort)
     finally:
         if gc_was_on:
             gc.enable()
     return rounds
+
+
+@dataclass(frozen=True)
+class _Sample:
+    times: Sequence[Time]
+    slowed: float
+
+
+@dataclass(frozen=True)
+class _Taken:
+    values: JointRound
+    others: float
+    slowed: float
+
+
+def _sample_at_full(call: Call, times: int, watch: SpeedWatch, deadline: float) -> _Sample:
+    """The one of a few tries in which the ranks' cores were slowed least, if they were."""
+    tried: list[_Sample] = []
+    while True:
+        watch.await_full()
+        watch.begin()
+        own = _sample(call, times)
+        everywhere = _gather((own, watch.slowed()))
+        tried.append(_Sample([each[0] for each in everywhere], max(each[1] for each in everywhere)))
+        again = tried[-1].slowed > _SLOWED and len(tried) < _TRIES
+        if not _agree(again and time.monotonic() < deadline):
+            return min(tried, key=lambda sample: sample.slowed)
 
 
 def _needs_more(rounds: JointRounds, taken: int, effort: Effort, deadline: float) -> bool:
@@ -166,17 +201,19 @@ class _Others:
         return user_seconds() - sum(own)
 
 
-def _drop_disturbed(
-    taken: list[tuple[JointRound, float]], baseline: str, effort: Effort
-) -> JointRounds:
-    calm = [each for each in taken if each[1] <= _CROWD]
+def _drop_disturbed(taken: list[_Taken], baseline: str, effort: Effort) -> JointRounds:
+    calm = [each for each in taken if each.others <= _CROWD and each.slowed <= _SLOWED]
     if len(calm) < FEWEST:
-        calm = sorted(taken, key=lambda each: each[1])[:FEWEST]
-    median = statistics.median(slowest(values, baseline) for values, _ in calm)
+        calm = sorted(taken, key=lambda each: each.others + each.slowed)[:FEWEST]
+    median = statistics.median(slowest(each.values, baseline) for each in calm)
     kept = [
-        (values, others)
-        for values, others in calm
-        if abs(slowest(values, baseline) / median - 1) <= effort.disturbed
+        each
+        for each in calm
+        if abs(slowest(each.values, baseline) / median - 1) <= effort.disturbed
     ]
-    others = statistics.median(others for _, others in kept) if kept else 0.0
-    return JointRounds([values for values, _ in kept], len(taken) - len(kept), others)
+    others, slowed = _median([e.others for e in kept]), _median([e.slowed for e in kept])
+    return JointRounds([e.values for e in kept], len(taken) - len(kept), others, slowed)
+
+
+def _median(values: list[float]) -> float:
+    return statistics.median(values) if values else 0.0

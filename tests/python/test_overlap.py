@@ -54,5 +54,5 @@ def test_a_sure_ratio_is_below_the_median_by_its_sign_test() -> None:
 
 
 def test_rounds_survive_being_saved() -> None:
-    joint = JointRounds([{"arm": [Time(1, 2), Time(3, 4)]}], dropped=1, others=0.5)
+    joint = JointRounds([{"arm": [Time(1, 2), Time(3, 4)]}], dropped=1, others=0.5, slowed=0.1)
     assert JointRounds.from_json(joint.to_json()) == joint
