@@ -64,7 +64,7 @@ class Rounds:
     others: float = 0
     """Cores that other processes used while the kept rounds ran, at the median."""
     slowed: int = 0
-    """Of the dropped ones: those after all patience with slowed cores was used up."""
+    """Of the kept ones: those on cores that were slowed for longer than there was patience."""
 
     def spread(self, quantity: Callable[[Round], float]) -> Spread:
         """Of what is computed from one round's values, so that arms are compared in pairs."""
@@ -85,7 +85,7 @@ class Rounds:
     def __str__(self) -> str:
         crowd = f"; others used {self.others:.2f} cores meanwhile" if self.others > 0.1 else ""
         slow = f" ({self.slowed} on slowed cores)" if self.slowed else ""
-        return f"{len(self.kept)} rounds kept, {self.dropped} disturbed and dropped{slow}{crowd}"
+        return f"{len(self.kept)} rounds kept{slow}, {self.dropped} disturbed and dropped{crowd}"
 
 
 @dataclass
@@ -134,9 +134,6 @@ class _Taken:
     others: float
     slowed: bool
 
-    def quiet(self, cores: int) -> bool:
-        return not self.slowed and (cores == 1 or self.others <= _CROWD)
-
 
 def measure_rounds(
     arms: Mapping[str, Call],
@@ -162,8 +159,8 @@ def measure_rounds(
     gc.disable()
     try:
         while len(rounds.kept) < effort.rounds and len(taken) < effort.most_rounds:
-            if len(taken) >= FEWEST and not speed.in_time():
-                break
+            if len(_at_full_speed(taken)) >= FEWEST and not speed.in_time():
+                break  # there will be no more of those, and only those count
             if cores > 1:
                 await_quiet(effort.patience)
             others = _Others()
@@ -231,13 +228,18 @@ def exactly(value: float) -> Spread:
 
 
 def _drop_disturbed(taken: list[_Taken], baseline: str, effort: Effort, cores: int) -> Rounds:
-    calm = [each for each in taken if each.quiet(cores)]
+    counted = _at_full_speed(taken) if len(_at_full_speed(taken)) >= FEWEST else taken
+    calm = [each for each in counted if cores == 1 or each.others <= _CROWD]
     if len(calm) < FEWEST:
-        calm = sorted(taken, key=lambda each: (each.slowed, each.others))[:FEWEST]
+        calm = sorted(counted, key=lambda each: each.others)[:FEWEST]
     times = [each.values[baseline].wall for each in calm]
     median = statistics.median(times)
     steady = [abs(time / median - 1) <= effort.disturbed for time in times]
     kept = [each for each, well in zip(calm, steady, strict=True) if well]
     others = statistics.median(each.others for each in kept) if kept and cores > 1 else 0.0
-    slowed = sum(each.slowed for each in taken) - sum(each.slowed for each in kept)
+    slowed = sum(each.slowed for each in kept)
     return Rounds([each.values for each in kept], len(taken) - len(kept), others, slowed)
+
+
+def _at_full_speed(taken: list[_Taken]) -> list[_Taken]:
+    return [each for each in taken if not each.slowed]
