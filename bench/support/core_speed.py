@@ -1,16 +1,15 @@
 """Whether cores run at their own speed.
 
-Another machine's work on a core's second hardware thread can halve its speed for seconds at a time,
-and no counter tells. So measurements ask a probe that is not part of them.
+On a shared machine a core can take twice as long for seconds at a time, as if another's work ran on
+its second hardware thread, and no counter tells. So measurements ask a probe that is not part of them.
 """
 
 import os
 import threading
 import time
-from types import TracebackType
 
 _LOOP = 1000
-_FULL = 1.4  # a core's clock varies by a fifth; a neighbour costs 1.6 to 2 times
+_FULL = 1.4  # a core's clock varies by a fifth; a slowed core takes 1.6 to 2 times as long
 _FIRST_LOOK = 0.5  # seconds
 _EVERY = 0.02  # seconds from one look to the next: a look takes a thousandth of it
 
@@ -84,12 +83,7 @@ class SpeedWatch:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._end.set()
         self._thread.join()
 
