@@ -1,7 +1,8 @@
 """Whether cores run at their own speed.
 
 On a shared machine a core can take twice as long for seconds at a time, as if another's work ran on
-its second hardware thread, and no counter tells. So measurements ask a probe that is not part of them.
+its second hardware thread, and no counter tells. So measurements ask a probe that is no part of
+them.
 """
 
 import os
