@@ -8,9 +8,10 @@ import argparse
 import json
 import os
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from statistics import mean
 from typing import Any, TypeAlias
 
@@ -24,6 +25,7 @@ from support.lockstep import JointRounds, measure_together
 from support.network import Link, RanksFailed, is_shaped, run_ranks, set_own_rate
 from support.report import FOLDER, Budget, Report, Row
 from support.rounds import Call, Effort, Spread, exactly, spread_of
+from support.samples import Sampler, agree, calmest
 from support.tensor_parallel import LAYERS, Decoder, Shape, alone
 from torch import Tensor
 
@@ -37,11 +39,12 @@ SMALLER = (Shape(8, 32), Shape(64, 1), Shape(8, 1), Shape(1, 1))
 PARTS = (2, 4)
 
 EAGER, INDUCTOR, CHOSEN = "eager", "torch.compile", "DynaFlow, parts by measured costs"
-EFFORT = Effort(rounds=15, most_rounds=30, sample_seconds=0.1, patience=1, disturbed=0.15)
-QUICK = Effort(rounds=3, most_rounds=3, sample_seconds=0.1, patience=0)
-BALANCING = Effort(rounds=5, most_rounds=7, sample_seconds=0.1, patience=1)
+EFFORT = Effort(rounds=15, sample_seconds=0.1)
+QUICK = Effort(rounds=3, sample_seconds=0.1)
+BALANCING = Effort(rounds=5, sample_seconds=0.1)
 EXPLAINED = 15  # runs
-TIMEOUT = 3600.0
+EXPLAINING = 60.0  # seconds at most
+TIMEOUT = 7200.0
 RESULTS = FOLDER / "overlap-rounds.json"
 
 
@@ -89,6 +92,11 @@ class Case:
         balanced = ", balanced" if self.balanced else ""
         return f"{self.gigabits:.3g} Gb/s{balanced}, batch {self.shape}"
 
+    def is_like(self, other: "Case") -> bool:
+        """Whether they are the same but for what rate balances."""
+        rates = self.balanced or self.gigabits == other.gigabits
+        return self.shape == other.shape and self.balanced == other.balanced and rates
+
 
 @dataclass(frozen=True)
 class Result:
@@ -127,9 +135,10 @@ class Result:
 class Bench:
     """The arms of one rank."""
 
-    def __init__(self, effort: Effort, seconds: float, *, inductor: bool) -> None:
+    def __init__(self, effort: Effort, seconds: float, sampler: Sampler, *, inductor: bool) -> None:
         """A case takes as many seconds at most, unless five rounds take longer."""
         self._effort, self._seconds, self._inductor = effort, seconds, inductor
+        self._sampler = sampler
         self._model = Decoder(dist.get_rank()).eval()
         self._identity = Decoder(dist.get_rank(), alone()).eval()
 
@@ -142,15 +151,11 @@ class Bench:
         if chosen is not None and chosen not in case.parts:
             case = replace(case, parts=[*case.parts, chosen])
         bounded = chosen or case.parts[0]
-        all_arms = arms.copy()
-        for parts in case.parts:  # what is compared is measured within seconds
-            split = self._split(case, parts)
-            arms |= split
-            all_arms |= split
-            if parts == bounded:
-                all_arms |= self._apart(case, parts)
+        for parts in case.parts:
+            arms |= self._split(case, parts)
         error = check_equal(arms)
-        rounds = self._rounds(all_arms, self._effort, compute_only(bounded))
+        # Those without computation last: what comes after them finds cores that have idled.
+        rounds = self._rounds({**arms, **self._apart(case, bounded)}, self._effort)
         if dist.get_rank() == 0:
             times = ", ".join(f"{name} {rounds.wall(name).median / 1e3:.0f}" for name in arms)
             print(f"{case}: {times} ms; chosen: {_parts(chosen) if chosen else 'whole'}; {rounds}")
@@ -164,19 +169,18 @@ class Bench:
         rate = start
         for _ in range(4):
             set_own_rate(rate)
-            rounds = self._rounds(arms, BALANCING, compute_only(parts))
-            ratio = _agreed(rounds.ratio(network_only(parts), compute_only(parts)).median)
+            rounds = self._rounds(arms, BALANCING)
+            ratio = agree(rounds.ratio(network_only(parts), compute_only(parts)).median)
             off[rate] = abs(ratio - 1)
             if dist.get_rank() == 0:
-                print(f"batch {shape}, {rate:.3g} Gb/s: network over compute {ratio:.2f}")
-            if off[rate] <= 0.03 or not is_shaped():
+                print(f"batch {shape}, {rate:.3g} Gb/s: network over compute {ratio:.2f}; {rounds}")
+            if off[rate] <= 0.05 or not is_shaped():
                 break
             rate *= ratio
         return min(off, key=off.__getitem__)
 
-    def _rounds(self, arms: Mapping[str, Call], effort: Effort, baseline: str) -> JointRounds:
-        deadline = time.monotonic() + self._seconds
-        return measure_together(arms, effort, baseline=baseline, deadline=deadline)
+    def _rounds(self, arms: Mapping[str, Call], effort: Effort) -> JointRounds:
+        return measure_together(arms, effort, self._sampler, seconds=self._seconds)
 
     def _unsplit(self, case: Case) -> dict[str, Arm]:
         x = Decoder.example(case.shape)
@@ -211,7 +215,11 @@ class Bench:
     def _explain(self, case: Case) -> list[Explained]:
         x = Decoder.example(case.shape)
         run, identity = (our_arm(each, case.parts[0]) for each in (self._model, self._identity))
-        return [explain_pair(run, identity, x) for _ in range(EXPLAINED + 1)][1:]
+        explain = partial(explain_pair, run, identity, x)
+        explain()  # the first one compiles
+        seconds = min(self._seconds, EXPLAINING)
+        samples = self._sampler.collect({"explained": explain}, EXPLAINED, seconds)["explained"]
+        return [sample.everywhere[0] for sample in calmest(samples)]
 
 
 def _calling(model: Callable[[Tensor], Tensor], x: Tensor) -> Arm:
@@ -230,42 +238,46 @@ def check_equal(arms: Mapping[str, Arm]) -> float:
     return max(errors.values())
 
 
-def _agreed(value: float) -> float:
-    values = [value]
-    dist.broadcast_object_list(values, src=0)
-    return values[0]
-
-
 def splits(shape: Shape) -> Sequence[int]:
     return [n for n in PARTS if n <= shape.rows] or [1]
 
 
-def measure_all(options: argparse.Namespace) -> Iterator[Result]:
-    bench = Bench(QUICK if options.quick else EFFORT, options.seconds, inductor=not options.quick)
+def measure_all(options: argparse.Namespace, sampler: Sampler) -> Iterator[Result]:
+    effort, seconds = (QUICK, 0) if options.quick else (EFFORT, options.seconds)
+    bench = Bench(effort, seconds, sampler, inductor=not options.quick)
     if options.quick:
         yield bench.measure(Case(1.0, SMALLER[0], [2]))
         return
-    balanced = bench.balanced_rate(LARGE, 2, start=0.5)
-    cases = [
-        Case(balanced, LARGE, PARTS, balanced=True),
-        *(Case(rate, LARGE, PARTS) for rate in LINKS),
-        *(Case(balanced, shape, splits(shape)) for shape in SMALLER),
-    ]
-    yield from (bench.measure(case) for case in cases if options.cases in str(case))
+    links = [Case(rate, LARGE, PARTS) for rate in LINKS]
+    named = [case for case in links if options.cases in str(case)]
+    yield from (bench.measure(case) for case in named)
+    if options.cases and named:
+        return
+    rate = bench.balanced_rate(LARGE, 2, start=0.5)
+    balanced = [Case(rate, shape, splits(shape), balanced=True) for shape in (LARGE, *SMALLER)]
+    yield from (bench.measure(case) for case in balanced if options.cases in str(case))
 
 
 def run_rank(options: argparse.Namespace) -> None:
     dist.init_process_group("gloo")
     torch.set_num_threads(1)
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    results: list[dict[str, Any]] = []
-    with torch.inference_mode():
-        for result in measure_all(options):
-            results.append(result.to_json())
+    results = saved_results() if options.cases else []
+    # It watches from a thread without the mode.
+    with closing(Sampler()) as sampler, torch.inference_mode():
+        for result in measure_all(options, sampler):
+            results = [each for each in results if not each.case.is_like(result.case)] + [result]
             if dist.get_rank() == 0:  # as far as it came: a run takes an hour
-                RESULTS.write_text(json.dumps(results))
+                RESULTS.write_text(json.dumps([each.to_json() for each in results]))
     dist.barrier()
     dist.destroy_process_group()
+
+
+def saved_results() -> list[Result]:
+    """Of the runs before."""
+    if not RESULTS.exists():
+        return []
+    return [Result.from_json(saved) for saved in json.loads(RESULTS.read_text())]
 
 
 # In the process that started them: the report.
@@ -296,7 +308,7 @@ def report_arm(report: Report, result: Result, arm: str, whole: str) -> None:
         surely = rounds.sure_ratio(whole, arm)
         name += f" (surely {surely:.2f}x)"
         budget = Budget("surely >= 0.97x", surely >= 0.97)
-        if case.balanced:
+        if case.balanced and case.shape == LARGE:
             budget = Budget(">= 1.6x", gain.median >= 1.6)
     report.add(Row(name, time, "ms", ratio=gain, budget=budget))
 
@@ -349,10 +361,9 @@ def _ms(value: Spread) -> Spread:
 
 def print_report() -> None:
     report = Report("overlap", f"{LAYERS} layers over two ranks of one core each")
-    for saved in json.loads(RESULTS.read_text()):
-        result = Result.from_json(saved)
+    for result in saved_results():
         report_result(report, result)
-        if result.case.balanced:
+        if result.case.balanced and result.case.shape == LARGE:
             report_balance(report, result)
     report.finish()
 
@@ -360,8 +371,8 @@ def print_report() -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one link, few rounds, no Inductor")
-    parser.add_argument("--cases", default="", help="only those whose name contains this")
-    parser.add_argument("--seconds", type=float, default=210, help="for each case, at most")
+    parser.add_argument("--cases", default="", help="measure only those whose name contains this")
+    parser.add_argument("--seconds", type=float, default=150, help="for each case, at most")
     parser.add_argument("--report", action="store_true", help="of what was measured last")
     options = parser.parse_args()
     if "RANK" in os.environ:

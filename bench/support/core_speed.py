@@ -8,22 +8,46 @@ them.
 import os
 import threading
 import time
+from collections.abc import Callable
 
-_LOOP = 1000
+import torch
+
 _FULL = 1.4  # a core's clock varies by a fifth; a slowed core takes 1.6 to 2 times as long
 _FIRST_LOOK = 0.5  # seconds
-_EVERY = 0.02  # seconds from one look to the next: a look takes a thousandth of it
+_WARMING = 3  # times: a thread that has just woken finds caches cold, whatever the core's speed
+_EVERY = 0.03  # seconds from one look to the next: a look takes a few thousandths of it
+
+
+def count() -> None:
+    """Some 20 µs."""
+    for _ in range(1000):
+        pass
+
+
+class Product:
+    """Some 10 µs of a matrix product: what work of that kind notices of neighbours, it does."""
+
+    def __init__(self) -> None:
+        self._a, self._b = torch.ones(32, 128), torch.ones(128, 128)
+        self._out = torch.empty(32, 128)
+
+    def __call__(self) -> None:
+        """Always the same."""
+        torch.mm(self._a, self._b, out=self._out)
 
 
 class CoreSpeed:
-    """A loop that always does the same, beside the shortest time it ever took here."""
+    """Work that is always the same, beside the shortest time it ever took here."""
 
-    def __init__(self, patience: float, *, all_cores: bool = False) -> None:
+    def __init__(
+        self, patience: float, *, all_cores: bool = False, work: Callable[[], None] = count
+    ) -> None:
         """Looks for a while, so that full speed is known before anything is judged by it.
 
         `patience`: seconds that all waiting may take together. `all_cores`: those this process may
         use, rather than the one the calling thread happens to be on.
         """
+        self._work = work
         self._patience = patience
         self._cores = os.sched_getaffinity(0) if all_cores else None
         self._shortest = self._probe()
@@ -57,16 +81,15 @@ class CoreSpeed:
         return self._is_full_here()
 
     def _is_full_here(self) -> bool:
-        self._probe()  # what was measured before has left the caches cold
-        taken = self._probe()
+        for _ in range(_WARMING):
+            self._probe()
+        taken = min(self._probe(), self._probe())  # an interrupt is no slow core
         self._shortest = min(self._shortest, taken)
         return taken <= _FULL * self._shortest
 
-    @staticmethod
-    def _probe() -> int:
+    def _probe(self) -> int:
         start = time.thread_time_ns()  # time slices that others got do not count
-        for _ in range(_LOOP):
-            pass
+        self._work()
         return time.thread_time_ns() - start
 
 
@@ -88,16 +111,13 @@ class SpeedWatch:
         self._end.set()
         self._thread.join()
 
-    def await_full(self) -> None:
-        """As the core's speed does."""
-        self._speed.await_full()
-
     def begin(self) -> None:
         """Forgets what was seen."""
         self._seen = []
 
     def slowed(self) -> float:
         """In which share of what was seen since then the core was slowed."""
+        assert self._thread.is_alive()
         seen = self._seen
         return seen.count(False) / len(seen) if seen else 0.0
 

@@ -5,7 +5,6 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import torch
@@ -106,21 +105,18 @@ class _Probe:
     def compare(
         self, costs: MeasuredCosts, rows: int, args: Sequence[Any], kwargs: dict[str, Any]
     ) -> MeasuredCosts:
-        """The same costs with what scheduled runs lose, beside whole ones."""
-        splits = range(1, min(_MOST_PARTS, rows) + 1)
-        times: dict[int, list[int]] = {parts: [] for parts in (0, *splits)}
+        """The same costs with what scheduled runs lose; by the quickest ones again."""
+        times: dict[int, list[int]] = {parts: [] for parts in range(1, min(_MOST_PARTS, rows) + 1)}
         with torch.no_grad():
             for _ in range(_RUNS + 1):
                 for parts, taken in times.items():
                     taken.append(self._run(parts, args, kwargs))
-        busier = median(times[0][1:]) / costs.at(rows).whole_ns  # than when they were measured
         return MeasuredCosts(
             machine=costs.machine,
             transfers=costs.transfers,
             points=costs.points,
             slowdowns=[
-                median(times[parts][1:]) / busier / costs.overlapped_ns(rows, parts)
-                for parts in splits
+                min(taken[1:]) / costs.overlapped_ns(rows, parts) for parts, taken in times.items()
             ],
         )
 

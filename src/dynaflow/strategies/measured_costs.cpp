@@ -11,7 +11,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Point = MeasuredCosts::Point;
 
-/// A schedule, and one of more parts again, must promise this much: what is measured varies.
+/// A schedule must promise this much over none: what is measured varies.
 constexpr double kWorthwhile = 0.97;
 
 std::int64_t between(std::int64_t low, std::int64_t high, double share) {
@@ -90,15 +90,13 @@ std::int64_t MeasuredCosts::expected_ns(std::int64_t rows, int parts) const {
 }
 
 std::optional<int> MeasuredCosts::best_parts(std::int64_t rows, int most) const {
-  std::optional<int> best;
-  auto fastest = static_cast<double>(at(rows).whole_ns);
-  for (int parts = 1; parts <= std::min<std::int64_t>(most, rows); ++parts) {
-    const auto time = static_cast<double>(expected_ns(rows, parts));
-    if (time >= fastest * kWorthwhile) continue;
-    fastest = time;
-    best = parts;
+  int best = 1;
+  for (int parts = 2; parts <= std::min<std::int64_t>(most, rows); ++parts) {
+    if (expected_ns(rows, parts) < expected_ns(rows, best)) best = parts;
   }
-  return best;
+  const auto scheduled = static_cast<double>(expected_ns(rows, best));
+  const auto whole = static_cast<double>(at(rows).whole_ns);
+  return scheduled < whole * kWorthwhile ? std::optional(best) : std::nullopt;
 }
 
 std::string to_json(const MeasuredCosts& costs) {

@@ -39,8 +39,8 @@ struct MeasuredCosts {
   [[nodiscard]] std::int64_t overlapped_ns(std::int64_t rows, int parts) const;
   /// The same with what such runs lose by experience.
   [[nodiscard]] std::int64_t expected_ns(std::int64_t rows, int parts) const;
-  /// How many micro-batches are fastest, and no more than pay by some per cent; none where the
-  /// batch is best left whole and unscheduled.
+  /// How many micro-batches are fastest; none where they gain too little over the batch as it is,
+  /// whole and unscheduled.
   [[nodiscard]] std::optional<int> best_parts(std::int64_t rows, int most) const;
 
   friend bool operator==(const MeasuredCosts&, const MeasuredCosts&) = default;
