@@ -39,7 +39,12 @@ Watchdog::~Watchdog() {
 }
 
 void Watchdog::start() {
-  if (!thread_.joinable()) thread_ = std::thread([this] { serve(); });
+  if (thread_.joinable()) return;
+  thread_ = std::thread([this] {
+    running_.count_down();
+    serve();
+  });
+  running_.wait();
 }
 
 void Watchdog::watch(std::chrono::milliseconds stall_after) {

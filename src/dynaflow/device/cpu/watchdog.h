@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <latch>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -23,7 +24,8 @@ class Watchdog {
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
-  /// Starts the thread at first need. Throws std::system_error when the system gives none.
+  /// Starts the thread at first need, and returns when it runs: what a thread allocates to begin
+  /// belongs to the first launch. Throws std::system_error when the system gives none.
   void start();
 
   /// After ActiveLaunch::begin: makes sure the next look comes soon enough.
@@ -43,6 +45,7 @@ class Watchdog {
   void wake();
 
   std::shared_ptr<ActiveLaunch> launch_;
+  std::latch running_{1};
   std::thread thread_;
 
   /// Until the next look; a launch that needs one sooner wakes us.
