@@ -9,10 +9,8 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import partial
-from statistics import mean
+from statistics import mean, median
 from typing import Any, TypeAlias
 
 import torch
@@ -20,12 +18,13 @@ import torch.distributed as dist
 from support.bound import share
 from support.by_hand import ByHand
 from support.entry import compile_alone
-from support.explained import Explained, explain_pair
+from support.explained import Explained, Loss
 from support.lockstep import JointRounds, measure_together
 from support.network import Link, RanksFailed, is_shaped, run_ranks, set_own_rate
+from support.ranks import agree
 from support.report import FOLDER, Budget, Report, Row
-from support.rounds import Call, Effort, Spread, exactly, spread_of
-from support.samples import Sampler, agree, calmest
+from support.rounds import Call, Spread, exactly
+from support.speed_watch import SpeedWatch
 from support.tensor_parallel import LAYERS, Decoder, Shape, alone
 from torch import Tensor
 
@@ -39,11 +38,7 @@ SMALLER = (Shape(8, 32), Shape(64, 1), Shape(8, 1), Shape(1, 1))
 PARTS = (2, 4)
 
 EAGER, INDUCTOR, CHOSEN = "eager", "torch.compile", "DynaFlow, parts by measured costs"
-EFFORT = Effort(rounds=15, sample_seconds=0.1)
-QUICK = Effort(rounds=3, sample_seconds=0.1)
-BALANCING = Effort(rounds=5, sample_seconds=0.1)
-EXPLAINED = 15  # runs
-EXPLAINING = 60.0  # seconds at most
+ROUNDS, QUICK_ROUNDS, BALANCING_ROUNDS = 40, 3, 5
 TIMEOUT = 7200.0
 RESULTS = FOLDER / "overlap-rounds.json"
 
@@ -107,12 +102,18 @@ class Result:
     """How many parts by measured costs; none if the batch stays whole."""
     error: float
     rounds: JointRounds
-    explained: Sequence[Explained]
+    losses: Sequence[Loss]
+    """Of rank 0's runs in as many parts as the bound is for."""
 
     @property
     def bounded(self) -> int:
         """In how many parts compute and network were measured alone."""
         return self.chosen or self.case.parts[0]
+
+    @property
+    def chosen_arm(self) -> str:
+        """Ours as measured costs choose it."""
+        return CHOSEN if self.chosen is None else ours(self.chosen)
 
     def to_json(self) -> dict[str, Any]:
         """For `from_json`."""
@@ -120,47 +121,52 @@ class Result:
             **vars(self),
             "case": vars(self.case),
             "rounds": self.rounds.to_json(),
-            "explained": [vars(run) for run in self.explained],
         }
 
     @staticmethod
     def from_json(saved: Mapping[str, Any]) -> "Result":
         """What `to_json` gave."""
         case = Case(**{**saved["case"], "shape": Shape(*saved["case"]["shape"])})
-        explained = [Explained(**run) for run in saved["explained"]]
+        losses = [Loss(*each) for each in saved["losses"]]
         rounds = JointRounds.from_json(saved["rounds"])
-        return Result(case, saved["chosen"], saved["error"], rounds, explained)
+        return Result(case, saved["chosen"], saved["error"], rounds, losses)
 
 
 class Bench:
     """The arms of one rank."""
 
-    def __init__(self, effort: Effort, seconds: float, sampler: Sampler, *, inductor: bool) -> None:
-        """A case takes as many seconds at most, unless five rounds take longer."""
-        self._effort, self._seconds, self._inductor = effort, seconds, inductor
-        self._sampler = sampler
+    def __init__(self, rounds: int, seconds: float, watch: SpeedWatch, *, inductor: bool) -> None:
+        """For the rounds of a case, so many seconds, unless a few rounds take longer."""
+        self._rounds, self._seconds, self._watch = rounds, seconds, watch
+        self._inductor = inductor
         self._model = Decoder(dist.get_rank()).eval()
         self._identity = Decoder(dist.get_rank(), alone()).eval()
 
     def measure(self, case: Case) -> Result:
         """Of arms that are equal, and of what they do apart."""
         set_own_rate(case.gigabits)
-        arms, chosen = self._unsplit(case), None
-        if self._inductor:
-            chosen, arms[CHOSEN] = self._choice(case)
+        chosen, choice = self._choice(case) if self._inductor else (None, {})
         if chosen is not None and chosen not in case.parts:
             case = replace(case, parts=[*case.parts, chosen])
         bounded = chosen or case.parts[0]
+        arms = self._unsplit(case) | choice
         for parts in case.parts:
             arms |= self._split(case, parts)
         error = check_equal(arms)
+        if chosen is not None:
+            del arms[CHOSEN]  # it is one of the others
         # Those without computation last: what comes after them finds cores that have idled.
-        rounds = self._rounds({**arms, **self._apart(case, bounded)}, self._effort)
+        measured: dict[str, Call] = {**arms, **self._apart(case, bounded)}
+        explained = Explained(our_arm(self._model, bounded), Decoder.example(case.shape))
+        if case.shape == LARGE:
+            measured[ours(bounded)] = explained
+        rounds = self._measure(measured, self._rounds)
+        losses = explained.losses[-len(rounds.taken) :]
+        result = Result(case, chosen, error, rounds, losses)
         if dist.get_rank() == 0:
             times = ", ".join(f"{name} {rounds.wall(name).median / 1e3:.0f}" for name in arms)
             print(f"{case}: {times} ms; chosen: {_parts(chosen) if chosen else 'whole'}; {rounds}")
-        explained = self._explain(case) if case.parts[0] > 1 else []
-        return Result(case, chosen, error, rounds, explained)
+        return result
 
     def balanced_rate(self, shape: Shape, parts: int, start: float) -> float:
         """Of a link on which the network alone takes as long as the computation alone."""
@@ -169,7 +175,7 @@ class Bench:
         rate = start
         for _ in range(4):
             set_own_rate(rate)
-            rounds = self._rounds(arms, BALANCING)
+            rounds = self._measure(arms, BALANCING_ROUNDS)
             ratio = agree(rounds.ratio(network_only(parts), compute_only(parts)).median)
             off[rate] = abs(ratio - 1)
             if dist.get_rank() == 0:
@@ -179,8 +185,8 @@ class Bench:
             rate *= ratio
         return min(off, key=off.__getitem__)
 
-    def _rounds(self, arms: Mapping[str, Call], effort: Effort) -> JointRounds:
-        return measure_together(arms, effort, self._sampler, seconds=self._seconds)
+    def _measure(self, arms: Mapping[str, Call], rounds: int) -> JointRounds:
+        return measure_together(arms, self._watch, rounds=rounds, seconds=self._seconds)
 
     def _unsplit(self, case: Case) -> dict[str, Arm]:
         x = Decoder.example(case.shape)
@@ -189,13 +195,13 @@ class Bench:
             arms[INDUCTOR] = _calling(compile_alone(self._model), x)
         return arms
 
-    def _choice(self, case: Case) -> tuple[int | None, Arm]:
+    def _choice(self, case: Case) -> tuple[int | None, dict[str, Arm]]:
         """Ours with as many parts as pay on this link, by measured costs."""
         x = Decoder.example(case.shape)
-        sizes = {-(-len(x) // parts) for parts in (1, 2, 3, 4)}
+        sizes = {-(-len(x) // parts) for parts in (1, 2, 4)}
         costs = dynaflow.calibrate(self._model, x, rows=sorted(sizes))
         chosen = dynaflow.compile(self._model, dynaflow.CommOverlap(costs))
-        return costs.best_parts(len(x)), _calling(chosen, x)
+        return costs.best_parts(len(x)), {CHOSEN: _calling(chosen, x)}
 
     def _split(self, case: Case, parts: int) -> dict[str, Arm]:
         x = Decoder.example(case.shape)
@@ -211,15 +217,6 @@ class Bench:
             compute_only(parts): _calling(our_arm(self._identity, parts), x),
             network_only(parts): ByHand(self._model, x, parts, computes=False),
         }
-
-    def _explain(self, case: Case) -> list[Explained]:
-        x = Decoder.example(case.shape)
-        run, identity = (our_arm(each, case.parts[0]) for each in (self._model, self._identity))
-        explain = partial(explain_pair, run, identity, x)
-        explain()  # the first one compiles
-        seconds = min(self._seconds, EXPLAINING)
-        samples = self._sampler.collect({"explained": explain}, EXPLAINED, seconds)["explained"]
-        return [sample.everywhere[0] for sample in calmest(samples)]
 
 
 def _calling(model: Callable[[Tensor], Tensor], x: Tensor) -> Arm:
@@ -242,9 +239,9 @@ def splits(shape: Shape) -> Sequence[int]:
     return [n for n in PARTS if n <= shape.rows] or [1]
 
 
-def measure_all(options: argparse.Namespace, sampler: Sampler) -> Iterator[Result]:
-    effort, seconds = (QUICK, 0) if options.quick else (EFFORT, options.seconds)
-    bench = Bench(effort, seconds, sampler, inductor=not options.quick)
+def measure_all(options: argparse.Namespace, watch: SpeedWatch) -> Iterator[Result]:
+    rounds = QUICK_ROUNDS if options.quick else ROUNDS
+    bench = Bench(rounds, options.seconds, watch, inductor=not options.quick)
     if options.quick:
         yield bench.measure(Case(1.0, SMALLER[0], [2]))
         return
@@ -263,9 +260,8 @@ def run_rank(options: argparse.Namespace) -> None:
     torch.set_num_threads(1)
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
     results = saved_results() if options.cases else []
-    # It watches from a thread without the mode.
-    with closing(Sampler()) as sampler, torch.inference_mode():
-        for result in measure_all(options, sampler):
+    with SpeedWatch() as watch, torch.inference_mode():
+        for result in measure_all(options, watch):
             results = [each for each in results if not each.case.is_like(result.case)] + [result]
             if dist.get_rank() == 0:  # as far as it came: a run takes an hour
                 RESULTS.write_text(json.dumps([each.to_json() for each in results]))
@@ -292,7 +288,8 @@ def report_result(report: Report, result: Result) -> None:
     for parts in case.parts:
         report_by_hand(report, result, parts)
     if case.shape == LARGE:
-        report_explained(report, result)
+        report_best(report, result)
+        report_losses(report, result)
     report.note(f"{case}: {rounds}; arms differ by {result.error:.0e} at most, relative")
 
 
@@ -304,9 +301,9 @@ def report_arm(report: Report, result: Result, arm: str, whole: str) -> None:
         report.add(Row(name, time, "ms", cpu=rounds.cpu(arm)))
         return
     gain, budget = rounds.ratio(whole, arm), None
-    if arm == CHOSEN:
+    if arm == result.chosen_arm:
         surely = rounds.sure_ratio(whole, arm)
-        name += f" (surely {surely:.2f}x)"
+        name += f", by measured costs (surely {surely:.2f}x)"
         budget = Budget("surely >= 0.97x", surely >= 0.97)
         if case.balanced and case.shape == LARGE:
             budget = Budget(">= 1.6x", gain.median >= 1.6)
@@ -331,11 +328,29 @@ def report_by_hand(report: Report, result: Result, parts: int) -> None:
     report.add(Row(name, value, "x", budget=budget))
 
 
-def report_explained(report: Report, result: Result) -> None:
+def report_best(report: Report, result: Result) -> None:
+    """By hand and ours, each in the number of parts that was fastest."""
+    rounds, parts = result.rounds, result.case.parts
+    theirs, own = (
+        min(map(arm, parts), key=lambda name: rounds.wall(name).median) for arm in (by_hand, ours)
+    )
+    value = rounds.ratio(theirs, own)
+    budget = Budget("> 1x", value.median > 1)
+    report.add(
+        Row(f"{result.case}: {theirs} over {own}, the best of each", value, "x", budget=budget)
+    )
+
+
+def report_losses(report: Report, result: Result) -> None:
     """Lane wait, the core's time of other threads and of interrupts, beside what they explain."""
-    lost = spread_of([run.lost for run in result.explained]).median
-    interrupts = mean(run.interrupts for run in result.explained)
-    cost = spread_of([run.total - run.identity for run in result.explained]).median
+    lost = median(run.lost for run in result.losses)
+    interrupts = mean(run.interrupts for run in result.losses)
+    parts, rounds = result.bounded, result.rounds
+    own, identity = (
+        rounds.spread(lambda values, arm=arm: values[arm][0].wall / 1e3).median  # type: ignore[misc]
+        for arm in (ours(parts), compute_only(parts))
+    )
+    cost = own - identity
     value = exactly((lost + interrupts) / cost)
     budget = Budget("0.9 to 1.1", 0.9 <= value.median <= 1.1)
     name = f"{result.case}: what explain finds lost, with interrupts, over T - T(identity)"
@@ -344,8 +359,6 @@ def report_explained(report: Report, result: Result) -> None:
         f"{result.case}: T - T(identity) {cost:.0f} ms; explain finds {lost:.0f} ms lost, "
         f"interrupts took {interrupts:.0f} ms"
     )
-    late = spread_of([run.late / run.total for run in result.explained])
-    report.add(Row(f"{result.case}: a transfer waits for one rank, of T", late, ""))
 
 
 def report_balance(report: Report, result: Result) -> None:
@@ -372,7 +385,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one link, few rounds, no Inductor")
     parser.add_argument("--cases", default="", help="measure only those whose name contains this")
-    parser.add_argument("--seconds", type=float, default=150, help="for each case, at most")
+    parser.add_argument("--seconds", type=float, default=300, help="for each case's rounds")
     parser.add_argument("--report", action="store_true", help="of what was measured last")
     options = parser.parse_args()
     if "RANK" in os.environ:

@@ -2,19 +2,25 @@
 
 import gc
 import math
+import os
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import torch.distributed as dist
-from support.rounds import Call, Effort, Spread, Time, spread_of
-from support.samples import CROWD, Sample, Sampler, agree, calmest
+from support.even_speed import at_even_speed
+from support.ranks import agree, gather
+from support.rounds import FEWEST, Call, Spread, Time, spread_of, user_seconds
+from support.speed_watch import SpeedWatch
 
 JointRound: TypeAlias = Mapping[str, Sequence[Time]]
 """What each arm took on each rank."""
+
+_CROWD = 0.1  # cores: if other processes use more, a round is disturbed
+_SAMPLE = 0.1  # seconds at least
 
 
 def slowest(values: JointRound, arm: str) -> float:
@@ -23,16 +29,43 @@ def slowest(values: JointRound, arm: str) -> float:
 
 
 @dataclass(frozen=True)
-class JointRounds:
-    """The undisturbed samples of some arms: a round is the first, the second, … of each."""
+class JointSample:
+    """Of one arm."""
 
-    kept: list[JointRound]
-    dropped: int
-    """Samples that did not count."""
+    times: Sequence[Time]
+    """On each rank."""
+    probe: float
+    """What a probe took meanwhile, in µs: the mean over the ranks' cores."""
     others: float
-    """Cores that other processes used during the kept ones, at the median."""
-    slowed: float = 0
-    """For which share of the kept ones' time a rank's core was slowed, on average."""
+    """Cores that other processes used meanwhile."""
+
+
+@dataclass(frozen=True)
+class JointRounds:
+    """Rounds of some arms, as they were taken."""
+
+    taken: Sequence[Mapping[str, JointSample]]
+
+    @cached_property
+    def undisturbed(self) -> Sequence[Mapping[str, JointSample]]:
+        """Those in which other processes left the cores alone; a few, whatever they did."""
+        crowds = [max(sample.others for sample in each.values()) for each in self.taken]
+        limit = max(_CROWD, sorted(crowds)[min(FEWEST, len(crowds)) - 1])
+        return [each for each, crowd in zip(self.taken, crowds, strict=True) if crowd <= limit]
+
+    @cached_property
+    def kept(self) -> list[JointRound]:
+        """The undisturbed ones, as they were at a core's average speed."""
+        arms = {
+            arm: at_even_speed([each[arm].times for each in self.undisturbed], self._slowness(arm))
+            for arm in self.undisturbed[0]
+        }
+        return [dict(zip(arms, times, strict=True)) for times in zip(*arms.values(), strict=True)]
+
+    def _slowness(self, arm: str) -> list[float]:
+        """Of the cores in each round, beside their average over all rounds and arms."""
+        average = statistics.mean(s.probe for each in self.undisturbed for s in each.values())
+        return [each[arm].probe / average - 1 for each in self.undisturbed]
 
     def spread(self, quantity: Callable[[JointRound], float]) -> Spread:
         """Of what is computed from one round's values, so that arms are compared in pairs."""
@@ -56,23 +89,23 @@ class JointRounds:
         return ratios[_sure_rank(len(ratios))]
 
     def __str__(self) -> str:
-        crowd = f"; others used {self.others:.2f} cores meanwhile" if self.others > CROWD else ""
-        slow = f"; {self.slowed:.0%} of the time on slowed cores" if self.slowed > 0.01 else ""
-        dropped = f"{self.dropped} disturbed samples dropped"
-        return f"{len(self.kept)} rounds kept, {dropped}{crowd}{slow}"
+        others = statistics.median(s.others for each in self.undisturbed for s in each.values())
+        crowd = f"; others used {others:.2f} cores meanwhile" if others > _CROWD else ""
+        dropped = len(self.taken) - len(self.undisturbed)
+        return f"{len(self.undisturbed)} rounds kept, {dropped} disturbed and dropped{crowd}"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> list[dict[str, Any]]:
         """For `from_json`."""
-        return asdict(self)
+        return [{arm: asdict(sample) for arm, sample in each.items()} for each in self.taken]
 
     @staticmethod
-    def from_json(saved: Mapping[str, Any]) -> "JointRounds":
+    def from_json(saved: Sequence[Mapping[str, Any]]) -> "JointRounds":
         """What `to_json` gave."""
-        kept: list[JointRound] = [
-            {arm: [Time(*time) for time in times] for arm, times in values.items()}
-            for values in saved["kept"]
-        ]
-        return JointRounds(kept, saved["dropped"], saved["others"], saved["slowed"])
+
+        def sample(of: Mapping[str, Any]) -> JointSample:
+            return JointSample([Time(*time) for time in of["times"]], of["probe"], of["others"])
+
+        return JointRounds([{arm: sample(of) for arm, of in each.items()} for each in saved])
 
 
 def _sure_rank(count: int) -> int:
@@ -86,49 +119,64 @@ def _sure_rank(count: int) -> int:
 
 
 def measure_together(
-    arms: Mapping[str, Call], effort: Effort, sampler: Sampler, *, seconds: float
+    arms: Mapping[str, Call], watch: SpeedWatch, *, rounds: int, seconds: float
 ) -> JointRounds:
     """Measures the arms in turn; to be called on all ranks, with the same arms.
 
-    Rank 0 decides how often an arm is called and when it is enough: at the latest after so many
-    `seconds`, if there is a handful of samples by then.
+    As many rounds, but after so many `seconds` a few are enough.
     """
-    samples = {
-        name: partial(_sample, call, _times(call, effort.sample_seconds))
-        for name, call in arms.items()
-    }
+    times = {name: _times(call) for name, call in arms.items()}
+    order = list(arms)
+    taken: list[Mapping[str, JointSample]] = []
+    end = time.monotonic() + seconds
     gc_was_on = gc.isenabled()
     gc.disable()
     try:
-        return join(sampler.collect(samples, effort.rounds, seconds))
+        while agree(len(taken) < (rounds if time.monotonic() < end else min(rounds, FEWEST))):
+            samples = {name: _take(arms[name], times[name], watch) for name in order}
+            taken.append({name: samples[name] for name in arms})
+            order.reverse()
     finally:
         if gc_was_on:
             gc.enable()
+    return JointRounds(taken)
 
 
-def join(taken: Mapping[str, Sequence[Sample[Time]]]) -> JointRounds:
-    """Rounds of those samples that count."""
-    kept = {name: calmest(samples) for name, samples in taken.items()}
-    rounds = [dict(zip(kept, each, strict=True)) for each in zip(*kept.values(), strict=False)]
-    samples = [sample for each in rounds for sample in each.values()]
-    return JointRounds(
-        kept=[{name: sample.everywhere for name, sample in each.items()} for each in rounds],
-        dropped=sum(map(len, taken.values())) - len(samples),
-        others=statistics.median(sample.others for sample in samples),
-        slowed=statistics.mean(sample.slowed for sample in samples),
-    )
-
-
-def _times(call: Call, seconds: float) -> int:
-    """How often a sample calls it, so that a sample takes so long."""
+def _times(call: Call) -> int:
+    """How often a sample calls it, so that it takes long enough."""
     call()
-    return agree(max(1, round(seconds / (_sample(call, 1).wall * 1e-6))))
+    return agree(math.ceil(_SAMPLE / (_time(call, 1).wall * 1e-6)))
 
 
-def _sample(call: Call, times: int) -> Time:
+def _take(call: Call, times: int, watch: SpeedWatch) -> JointSample:
+    others = _Others()
+    watch.begin()
+    own, probe = zip(*gather((_time(call, times), watch.probe_us())), strict=True)
+    return JointSample(own, statistics.mean(probe), others.cores())
+
+
+def _time(call: Call, times: int) -> Time:
     dist.barrier()
     wall, cpu = time.perf_counter_ns(), time.process_time_ns()
     for _ in range(times):
         call()
     spent, taken = time.process_time_ns() - cpu, time.perf_counter_ns() - wall
     return Time(taken / times / 1e3, spent / times / 1e3)
+
+
+class _Others:
+    """How many cores processes other than the ranks compute on, until asked.
+
+    The kernel's time is nobody's: what it does for a network counts for the core it does it on.
+    """
+
+    def __init__(self) -> None:
+        self._start, self._user = time.perf_counter(), self._seconds()
+
+    def cores(self) -> float:
+        seconds = self._seconds() - self._user
+        return max(0.0, seconds / (time.perf_counter() - self._start))
+
+    @staticmethod
+    def _seconds() -> float:
+        return user_seconds() - sum(gather(os.times().user))

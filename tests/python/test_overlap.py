@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 from support.bound import bound
-from support.lockstep import JointRounds, join
+from support.even_speed import at_even_speed
+from support.lockstep import JointRounds, JointSample
 from support.network import Link, Rights, run_ranks
 from support.rounds import Time
-from support.samples import Sample, calmest
+from support.speed_watch import SpeedWatch
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -31,15 +32,22 @@ dist.barrier()
 dist.destroy_process_group()
 """
 
-COLLECT = """
-from contextlib import closing
+MEASURE = """
 import torch.distributed as dist
-from support.samples import Sampler
+from support.lockstep import JointRounds, measure_together
+from support.speed_watch import SpeedWatch
 dist.init_process_group("gloo")
-with closing(Sampler()) as sampler:
-    kinds = {"a": dist.get_rank, "b": lambda: 10 + dist.get_rank()}
-    taken = sampler.collect(kinds, enough=2, seconds=0)
-print({name: [sample.everywhere for sample in samples] for name, samples in taken.items()})
+called = {"a": 0, "b": 0}
+def call(name):
+    called[name] += 1
+    dist.barrier()
+with SpeedWatch() as watch:
+    arms = {"a": lambda: call("a"), "b": lambda: call("b")}
+    rounds = measure_together(arms, watch, rounds=2, seconds=0)
+print("arms", [list(each) for each in rounds.taken])
+print("ranks", {len(sample.times) for each in rounds.taken for sample in each.values()})
+print("probed", all(sample.probe > 0 for each in rounds.taken for sample in each.values()))
+print("as saved", JointRounds.from_json(rounds.to_json()).wall("a") == rounds.wall("a"))
 dist.barrier()
 dist.destroy_process_group()
 """
@@ -64,45 +72,59 @@ def test_the_bound_is_what_is_busy_longest_and_what_has_nothing_beside_it() -> N
     assert bound(compute=100, network=200, host=10, chunks=10) == 200 + 10
 
 
+def sample(wall: float, *, probe: float = 10, others: float = 0) -> JointSample:
+    return JointSample([Time(wall, wall / 2)], probe, others)
+
+
 def test_a_sure_ratio_is_below_the_median_by_its_sign_test() -> None:
-    rounds = [{"slow": [Time(float(ratio), 0)], "fast": [Time(1, 0)]} for ratio in range(1, 16)]
-    joint = JointRounds([*rounds], dropped=0, others=0)
+    joint = JointRounds([{"slow": sample(ratio), "fast": sample(1)} for ratio in range(1, 16)])
     assert joint.ratio("slow", "fast").median == 8
     assert joint.sure_ratio("slow", "fast") == 4
 
 
-def test_rounds_survive_being_saved() -> None:
-    joint = JointRounds([{"arm": [Time(1, 2), Time(3, 4)]}], dropped=1, others=0.5, slowed=0.1)
-    assert JointRounds.from_json(joint.to_json()) == joint
-
-
-def test_ranks_take_samples_together(capfd: pytest.CaptureFixture[str]) -> None:
-    run_two(COLLECT)
+def test_ranks_measure_together_and_keep_what_they_measured(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    run_two(MEASURE)
     said = capfd.readouterr().out
-    assert said.count("{'a': [[0, 1], [0, 1]], 'b': [[10, 11], [10, 11]]}") == 2
+    assert said.count("arms [['a', 'b'], ['a', 'b']]") == 2
+    assert said.count("ranks {2}") == 2
+    assert said.count("probed True") == 2
+    assert said.count("as saved True") == 2
 
 
-def sample(wall: float, *, others: float = 0, slowed: float = 0) -> Sample[Time]:
-    return Sample([Time(wall, 0)], others, slowed)
-
-
-def test_disturbed_samples_do_not_count() -> None:
-    calm = [sample(wall) for wall in range(5)]
-    disturbed = [sample(9, others=0.5), sample(9, slowed=0.5)]
-    assert calmest([*disturbed, *calm]) == calm
+def test_rounds_that_other_processes_disturbed_do_not_count() -> None:
+    calm = [{"arm": sample(wall)} for wall in range(5)]
+    joint = JointRounds([{"arm": sample(9, others=0.5)}, *calm])
+    assert joint.wall("arm").median == 2
+    assert "5 rounds kept, 1 disturbed" in str(joint)
 
 
 def test_where_few_are_calm_the_least_disturbed_count() -> None:
-    samples = [sample(wall, slowed=wall / 10) for wall in range(8)]
-    assert calmest(samples[::-1]) == samples[:5]
+    joint = JointRounds([{"arm": sample(wall, others=1 + wall)} for wall in range(8)])
+    assert [each["arm"][0].wall for each in joint.kept] == [0, 1, 2, 3, 4]
 
 
-def test_a_round_is_a_sample_of_each_arm() -> None:
-    taken = {
-        "a": [sample(9, slowed=1), *(sample(wall) for wall in range(6))],
-        "b": [sample(wall + 10) for wall in range(5)],
-    }
-    rounds = join(taken)
-    assert rounds.wall("a").median == 2
-    assert rounds.wall("b").median == 12
-    assert (len(rounds.kept), rounds.dropped) == (5, 2)
+def test_times_are_those_at_a_cores_average_speed() -> None:
+    """Of an arm that computes and met slow cores, and one that only waits for a wire."""
+    rounds = [
+        {"computes": sample(20 * probe, probe=probe), "waits": sample(7, probe=20 - probe)}
+        for probe in range(11, 19)
+    ]
+    joint = JointRounds(rounds)
+    assert joint.wall("computes") == pytest.approx((200, 200, 200))
+    assert joint.cpu("computes") == pytest.approx((100, 100, 100))
+    assert joint.wall("waits") == pytest.approx((7, 7, 7))
+
+
+def test_few_samples_do_not_make_a_line() -> None:
+    samples = [[Time(wall, 0)] for wall in range(7)]
+    assert at_even_speed(samples, slowness=[0.1 * each for each in range(7)]) == samples
+
+
+def test_a_watch_takes_the_time_of_the_same_work_again_and_again() -> None:
+    with SpeedWatch() as watch:
+        first = watch.probe_us()
+        watch.begin()
+        assert first > 0
+        assert watch.probe_us() > 0
