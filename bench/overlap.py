@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import mean, median
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import torch
 import torch.distributed as dist
@@ -24,13 +24,13 @@ from support.network import Link, RanksFailed, is_shaped, run_ranks, set_own_rat
 from support.ranks import agree
 from support.report import FOLDER, Budget, Report, Row
 from support.rounds import Call, Spread, exactly
-from support.speed_watch import SpeedWatch
 from support.tensor_parallel import LAYERS, Decoder, Shape, alone
 from torch import Tensor
 
 import dynaflow
 
 Arm: TypeAlias = Callable[[], Tensor]
+T = TypeVar("T")
 
 LINKS = (4.0, 2.0, 1.0, 0.5, 0.25)  # Gb/s each way
 LARGE = Shape(16, 64)
@@ -135,10 +135,10 @@ class Result:
 class Bench:
     """The arms of one rank."""
 
-    def __init__(self, rounds: int, seconds: float, watch: SpeedWatch, *, inductor: bool) -> None:
+    def __init__(self, rounds: int, seconds: float, *, inductor: bool) -> None:
         """For the rounds of a case, so many seconds, unless a few rounds take longer."""
-        self._rounds, self._seconds, self._watch = rounds, seconds, watch
-        self._inductor = inductor
+        self._rounds, self._seconds, self._inductor = rounds, seconds, inductor
+        self._compiled: dict[object, Any] = {}
         self._model = Decoder(dist.get_rank()).eval()
         self._identity = Decoder(dist.get_rank(), alone()).eval()
 
@@ -157,7 +157,7 @@ class Bench:
             del arms[CHOSEN]  # it is one of the others
         # Those without computation last: what comes after them finds cores that have idled.
         measured: dict[str, Call] = {**arms, **self._apart(case, bounded)}
-        explained = Explained(our_arm(self._model, bounded), Decoder.example(case.shape))
+        explained = Explained(self._ours(case, bounded), Decoder.example(case.shape))
         if case.shape == LARGE:
             measured[ours(bounded)] = explained
         rounds = self._measure(measured, self._rounds)
@@ -186,13 +186,14 @@ class Bench:
         return min(off, key=off.__getitem__)
 
     def _measure(self, arms: Mapping[str, Call], rounds: int) -> JointRounds:
-        return measure_together(arms, self._watch, rounds=rounds, seconds=self._seconds)
+        return measure_together(arms, rounds=rounds, seconds=self._seconds)
 
     def _unsplit(self, case: Case) -> dict[str, Arm]:
         x = Decoder.example(case.shape)
         arms: dict[str, Arm] = {EAGER: _calling(self._model, x)}
         if self._inductor:
-            arms[INDUCTOR] = _calling(compile_alone(self._model), x)
+            inductor = self._once((INDUCTOR, case.shape), lambda: compile_alone(self._model))
+            arms[INDUCTOR] = _calling(inductor, x)
         return arms
 
     def _choice(self, case: Case) -> tuple[int | None, dict[str, Arm]]:
@@ -207,16 +208,29 @@ class Bench:
         x = Decoder.example(case.shape)
         return {
             by_hand(parts): ByHand(self._model, x, parts),
-            ours(parts): _calling(our_arm(self._model, parts), x),
+            ours(parts): _calling(self._ours(case, parts), x),
         }
 
     def _apart(self, case: Case, parts: int) -> dict[str, Arm]:
         """The schedule with collectives that do nothing, and the collectives with nothing else."""
         x = Decoder.example(case.shape)
+        identity = self._once(
+            (compute_only(parts), case.shape), lambda: our_arm(self._identity, parts)
+        )
         return {
-            compute_only(parts): _calling(our_arm(self._identity, parts), x),
+            compute_only(parts): _calling(identity, x),
             network_only(parts): ByHand(self._model, x, parts, computes=False),
         }
+
+    def _ours(self, case: Case, parts: int) -> dynaflow.CompiledModule:
+        return self._once((ours(parts), case.shape), lambda: our_arm(self._model, parts))
+
+    def _once(self, key: object, compile_it: Callable[[], T]) -> T:
+        """What was compiled for one link serves all."""
+        if key not in self._compiled:
+            self._compiled[key] = compile_it()
+        compiled: T = self._compiled[key]
+        return compiled
 
 
 def _calling(model: Callable[[Tensor], Tensor], x: Tensor) -> Arm:
@@ -239,9 +253,9 @@ def splits(shape: Shape) -> Sequence[int]:
     return [n for n in PARTS if n <= shape.rows] or [1]
 
 
-def measure_all(options: argparse.Namespace, watch: SpeedWatch) -> Iterator[Result]:
+def measure_all(options: argparse.Namespace) -> Iterator[Result]:
     rounds = QUICK_ROUNDS if options.quick else ROUNDS
-    bench = Bench(rounds, options.seconds, watch, inductor=not options.quick)
+    bench = Bench(rounds, options.seconds, inductor=not options.quick)
     if options.quick:
         yield bench.measure(Case(1.0, SMALLER[0], [2]))
         return
@@ -260,8 +274,8 @@ def run_rank(options: argparse.Namespace) -> None:
     torch.set_num_threads(1)
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
     results = saved_results() if options.cases else []
-    with SpeedWatch() as watch, torch.inference_mode():
-        for result in measure_all(options, watch):
+    with torch.inference_mode():
+        for result in measure_all(options):
             results = [each for each in results if not each.case.is_like(result.case)] + [result]
             if dist.get_rank() == 0:  # as far as it came: a run takes an hour
                 RESULTS.write_text(json.dumps([each.to_json() for each in results]))

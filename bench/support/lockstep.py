@@ -11,10 +11,8 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import torch.distributed as dist
-from support.even_speed import at_even_speed
 from support.ranks import agree, gather
 from support.rounds import FEWEST, Call, Spread, Time, spread_of, user_seconds
-from support.speed_watch import SpeedWatch
 
 JointRound: TypeAlias = Mapping[str, Sequence[Time]]
 """What each arm took on each rank."""
@@ -34,8 +32,6 @@ class JointSample:
 
     times: Sequence[Time]
     """On each rank."""
-    probe: float
-    """What a probe took meanwhile, in µs: the mean over the ranks' cores."""
     others: float
     """Cores that other processes used meanwhile."""
 
@@ -47,25 +43,15 @@ class JointRounds:
     taken: Sequence[Mapping[str, JointSample]]
 
     @cached_property
-    def undisturbed(self) -> Sequence[Mapping[str, JointSample]]:
+    def kept(self) -> list[JointRound]:
         """Those in which other processes left the cores alone; a few, whatever they did."""
         crowds = [max(sample.others for sample in each.values()) for each in self.taken]
         limit = max(_CROWD, sorted(crowds)[min(FEWEST, len(crowds)) - 1])
-        return [each for each, crowd in zip(self.taken, crowds, strict=True) if crowd <= limit]
-
-    @cached_property
-    def kept(self) -> list[JointRound]:
-        """The undisturbed ones, as they were at a core's average speed."""
-        arms = {
-            arm: at_even_speed([each[arm].times for each in self.undisturbed], self._slowness(arm))
-            for arm in self.undisturbed[0]
-        }
-        return [dict(zip(arms, times, strict=True)) for times in zip(*arms.values(), strict=True)]
-
-    def _slowness(self, arm: str) -> list[float]:
-        """Of the cores in each round, beside their average over all rounds and arms."""
-        average = statistics.mean(s.probe for each in self.undisturbed for s in each.values())
-        return [each[arm].probe / average - 1 for each in self.undisturbed]
+        return [
+            {arm: sample.times for arm, sample in each.items()}
+            for each, crowd in zip(self.taken, crowds, strict=True)
+            if crowd <= limit
+        ]
 
     def spread(self, quantity: Callable[[JointRound], float]) -> Spread:
         """Of what is computed from one round's values, so that arms are compared in pairs."""
@@ -89,10 +75,10 @@ class JointRounds:
         return ratios[_sure_rank(len(ratios))]
 
     def __str__(self) -> str:
-        others = statistics.median(s.others for each in self.undisturbed for s in each.values())
+        others = statistics.median(s.others for each in self.taken for s in each.values())
         crowd = f"; others used {others:.2f} cores meanwhile" if others > _CROWD else ""
-        dropped = len(self.taken) - len(self.undisturbed)
-        return f"{len(self.undisturbed)} rounds kept, {dropped} disturbed and dropped{crowd}"
+        dropped = len(self.taken) - len(self.kept)
+        return f"{len(self.kept)} rounds kept, {dropped} disturbed and dropped{crowd}"
 
     def to_json(self) -> list[dict[str, Any]]:
         """For `from_json`."""
@@ -103,7 +89,7 @@ class JointRounds:
         """What `to_json` gave."""
 
         def sample(of: Mapping[str, Any]) -> JointSample:
-            return JointSample([Time(*time) for time in of["times"]], of["probe"], of["others"])
+            return JointSample([Time(*time) for time in of["times"]], of["others"])
 
         return JointRounds([{arm: sample(of) for arm, of in each.items()} for each in saved])
 
@@ -118,9 +104,7 @@ def _sure_rank(count: int) -> int:
     return 0
 
 
-def measure_together(
-    arms: Mapping[str, Call], watch: SpeedWatch, *, rounds: int, seconds: float
-) -> JointRounds:
+def measure_together(arms: Mapping[str, Call], *, rounds: int, seconds: float) -> JointRounds:
     """Measures the arms in turn; to be called on all ranks, with the same arms.
 
     As many rounds, but after so many `seconds` a few are enough.
@@ -133,7 +117,7 @@ def measure_together(
     gc.disable()
     try:
         while agree(len(taken) < (rounds if time.monotonic() < end else min(rounds, FEWEST))):
-            samples = {name: _take(arms[name], times[name], watch) for name in order}
+            samples = {name: _take(arms[name], times[name]) for name in order}
             taken.append({name: samples[name] for name in arms})
             order.reverse()
     finally:
@@ -148,11 +132,10 @@ def _times(call: Call) -> int:
     return agree(math.ceil(_SAMPLE / (_time(call, 1).wall * 1e-6)))
 
 
-def _take(call: Call, times: int, watch: SpeedWatch) -> JointSample:
+def _take(call: Call, times: int) -> JointSample:
     others = _Others()
-    watch.begin()
-    own, probe = zip(*gather((_time(call, times), watch.probe_us())), strict=True)
-    return JointSample(own, statistics.mean(probe), others.cores())
+    everywhere = gather(_time(call, times))
+    return JointSample(everywhere, others.cores())
 
 
 def _time(call: Call, times: int) -> Time:

@@ -5,11 +5,9 @@ from pathlib import Path
 
 import pytest
 from support.bound import bound
-from support.even_speed import at_even_speed
 from support.lockstep import JointRounds, JointSample
 from support.network import Link, Rights, run_ranks
 from support.rounds import Time
-from support.speed_watch import SpeedWatch
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -35,18 +33,11 @@ dist.destroy_process_group()
 MEASURE = """
 import torch.distributed as dist
 from support.lockstep import JointRounds, measure_together
-from support.speed_watch import SpeedWatch
 dist.init_process_group("gloo")
-called = {"a": 0, "b": 0}
-def call(name):
-    called[name] += 1
-    dist.barrier()
-with SpeedWatch() as watch:
-    arms = {"a": lambda: call("a"), "b": lambda: call("b")}
-    rounds = measure_together(arms, watch, rounds=2, seconds=0)
+arms = {"a": dist.barrier, "b": dist.barrier}
+rounds = measure_together(arms, rounds=2, seconds=0)
 print("arms", [list(each) for each in rounds.taken])
 print("ranks", {len(sample.times) for each in rounds.taken for sample in each.values()})
-print("probed", all(sample.probe > 0 for each in rounds.taken for sample in each.values()))
 print("as saved", JointRounds.from_json(rounds.to_json()).wall("a") == rounds.wall("a"))
 dist.barrier()
 dist.destroy_process_group()
@@ -72,8 +63,8 @@ def test_the_bound_is_what_is_busy_longest_and_what_has_nothing_beside_it() -> N
     assert bound(compute=100, network=200, host=10, chunks=10) == 200 + 10
 
 
-def sample(wall: float, *, probe: float = 10, others: float = 0) -> JointSample:
-    return JointSample([Time(wall, wall / 2)], probe, others)
+def sample(wall: float, *, others: float = 0) -> JointSample:
+    return JointSample([Time(wall, 0)], others)
 
 
 def test_a_sure_ratio_is_below_the_median_by_its_sign_test() -> None:
@@ -89,7 +80,6 @@ def test_ranks_measure_together_and_keep_what_they_measured(
     said = capfd.readouterr().out
     assert said.count("arms [['a', 'b'], ['a', 'b']]") == 2
     assert said.count("ranks {2}") == 2
-    assert said.count("probed True") == 2
     assert said.count("as saved True") == 2
 
 
@@ -103,28 +93,3 @@ def test_rounds_that_other_processes_disturbed_do_not_count() -> None:
 def test_where_few_are_calm_the_least_disturbed_count() -> None:
     joint = JointRounds([{"arm": sample(wall, others=1 + wall)} for wall in range(8)])
     assert [each["arm"][0].wall for each in joint.kept] == [0, 1, 2, 3, 4]
-
-
-def test_times_are_those_at_a_cores_average_speed() -> None:
-    """Of an arm that computes and met slow cores, and one that only waits for a wire."""
-    rounds = [
-        {"computes": sample(20 * probe, probe=probe), "waits": sample(7, probe=20 - probe)}
-        for probe in range(11, 19)
-    ]
-    joint = JointRounds(rounds)
-    assert joint.wall("computes") == pytest.approx((200, 200, 200))
-    assert joint.cpu("computes") == pytest.approx((100, 100, 100))
-    assert joint.wall("waits") == pytest.approx((7, 7, 7))
-
-
-def test_few_samples_do_not_make_a_line() -> None:
-    samples = [[Time(wall, 0)] for wall in range(7)]
-    assert at_even_speed(samples, slowness=[0.1 * each for each in range(7)]) == samples
-
-
-def test_a_watch_takes_the_time_of_the_same_work_again_and_again() -> None:
-    with SpeedWatch() as watch:
-        first = watch.probe_us()
-        watch.begin()
-        assert first > 0
-        assert watch.probe_us() > 0
