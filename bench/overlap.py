@@ -10,7 +10,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import mean, median
 from typing import Any, TypeAlias, TypeVar
 
 import torch
@@ -18,12 +17,11 @@ import torch.distributed as dist
 from support.bound import share
 from support.by_hand import ByHand
 from support.entry import compile_alone
-from support.explained import Explained, Loss
 from support.lockstep import JointRounds, measure_together
 from support.network import Link, RanksFailed, is_shaped, run_ranks, set_own_rate
 from support.ranks import agree
 from support.report import FOLDER, Budget, Report, Row
-from support.rounds import Call, Spread, exactly
+from support.rounds import Call, Spread
 from support.tensor_parallel import LAYERS, Decoder, Shape, alone
 from torch import Tensor
 
@@ -102,8 +100,6 @@ class Result:
     """How many parts by measured costs; none if the batch stays whole."""
     error: float
     rounds: JointRounds
-    losses: Sequence[Loss]
-    """Of rank 0's runs in as many parts as the bound is for."""
 
     @property
     def bounded(self) -> int:
@@ -127,9 +123,8 @@ class Result:
     def from_json(saved: Mapping[str, Any]) -> "Result":
         """What `to_json` gave."""
         case = Case(**{**saved["case"], "shape": Shape(*saved["case"]["shape"])})
-        losses = [Loss(*each) for each in saved["losses"]]
         rounds = JointRounds.from_json(saved["rounds"])
-        return Result(case, saved["chosen"], saved["error"], rounds, losses)
+        return Result(case, saved["chosen"], saved["error"], rounds)
 
 
 class Bench:
@@ -156,17 +151,11 @@ class Bench:
         if chosen is not None:
             del arms[CHOSEN]  # it is one of the others
         # Those without computation last: what comes after them finds cores that have idled.
-        measured: dict[str, Call] = {**arms, **self._apart(case, bounded)}
-        explained = Explained(self._ours(case, bounded), Decoder.example(case.shape))
-        if case.shape == LARGE:
-            measured[ours(bounded)] = explained
-        rounds = self._measure(measured, self._rounds)
-        losses = explained.losses[-len(rounds.taken) :]
-        result = Result(case, chosen, error, rounds, losses)
+        rounds = self._measure({**arms, **self._apart(case, bounded)}, self._rounds)
         if dist.get_rank() == 0:
             times = ", ".join(f"{name} {rounds.wall(name).median / 1e3:.0f}" for name in arms)
             print(f"{case}: {times} ms; chosen: {_parts(chosen) if chosen else 'whole'}; {rounds}")
-        return result
+        return Result(case, chosen, error, rounds)
 
     def balanced_rate(self, shape: Shape, parts: int, start: float) -> float:
         """Of a link on which the network alone takes as long as the computation alone."""
@@ -303,7 +292,6 @@ def report_result(report: Report, result: Result) -> None:
         report_by_hand(report, result, parts)
     if case.shape == LARGE:
         report_best(report, result)
-        report_losses(report, result)
     report.note(f"{case}: {rounds}; arms differ by {result.error:.0e} at most, relative")
 
 
@@ -352,26 +340,6 @@ def report_best(report: Report, result: Result) -> None:
     budget = Budget("> 1x", value.median > 1)
     report.add(
         Row(f"{result.case}: {theirs} over {own}, the best of each", value, "x", budget=budget)
-    )
-
-
-def report_losses(report: Report, result: Result) -> None:
-    """Lane wait, the core's time of other threads and of interrupts, beside what they explain."""
-    lost = median(run.lost for run in result.losses)
-    interrupts = mean(run.interrupts for run in result.losses)
-    parts, rounds = result.bounded, result.rounds
-    own, identity = (
-        rounds.spread(lambda values, arm=arm: values[arm][0].wall / 1e3).median  # type: ignore[misc]
-        for arm in (ours(parts), compute_only(parts))
-    )
-    cost = own - identity
-    value = exactly((lost + interrupts) / cost)
-    budget = Budget("0.9 to 1.1", 0.9 <= value.median <= 1.1)
-    name = f"{result.case}: what explain finds lost, with interrupts, over T - T(identity)"
-    report.add(Row(name, value, "x", budget=budget))
-    report.note(
-        f"{result.case}: T - T(identity) {cost:.0f} ms; explain finds {lost:.0f} ms lost, "
-        f"interrupts took {interrupts:.0f} ms"
     )
 
 

@@ -1,41 +1,42 @@
-"""What runs over a network lost, as explain tells it."""
+"""What runs over a network lost, as explain tells it, beside the same runs without one."""
 
 import os
 from pathlib import Path
 from typing import NamedTuple
 
+import torch.distributed as dist
 from torch import Tensor
 
 import dynaflow
 
 
-class Loss(NamedTuple):
-    """Of one run, in milliseconds."""
+class Explained(NamedTuple):
+    """A run over a network and where its time went, in milliseconds."""
 
+    total: float
     lost: float
     """What the lane that computes waited, and what other threads took of its core."""
     interrupts: float
     """What the kernel did on this rank's core in interrupts, as it does for a network. It counts as
     the time of whatever thread it interrupts, and is known to a clock tick: only a mean tells."""
+    identity: float
+    """The same run with collectives that do nothing."""
 
 
-class Explained:
-    """A model that is called, and keeps what each call lost."""
-
-    def __init__(self, model: dynaflow.CompiledModule, x: Tensor) -> None:
-        """Called with `x`."""
-        self._model, self._x = model, x
-        self.losses: list[Loss] = []
-
-    def __call__(self) -> None:
-        """Traced, and explained."""
-        before = _interrupts_ms()
-        timeline = self._model.timeline(self._x)
-        interrupts = _interrupts_ms() - before
-        explanation = timeline.explain()
-        lane = next(lane for lane in explanation.lanes if lane.name == "compute")
-        lost_ns = explanation.total_ns - lane.busy_ns + lane.taken_ns
-        self.losses.append(Loss(lost_ns / 1e6, interrupts))
+def explain_pair(
+    run: dynaflow.CompiledModule, identity: dynaflow.CompiledModule, x: Tensor
+) -> Explained:
+    """One run, explained, and right after it the same with collectives that do nothing."""
+    dist.barrier()
+    before = _interrupts_ms()
+    timeline = run.timeline(x)
+    interrupts = _interrupts_ms() - before
+    explanation = timeline.explain()
+    lane = next(lane for lane in explanation.lanes if lane.name == "compute")
+    lost_ns = explanation.total_ns - lane.busy_ns + lane.taken_ns
+    dist.barrier()
+    alone_ns = identity.timeline(x).total_ns
+    return Explained(explanation.total_ns / 1e6, lost_ns / 1e6, interrupts, alone_ns / 1e6)
 
 
 def _interrupts_ms() -> float:
