@@ -6,7 +6,6 @@ what is gained beside what could be; leaves a trace for Perfetto and a page to o
 """
 
 import argparse
-import os
 import sys
 import tempfile
 import time
@@ -21,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "bench"))
 
 from support.bound import bound  # noqa: E402
-from support.network import Link, RanksFailed, run_ranks  # noqa: E402
+from support.network import become_ranks, is_rank  # noqa: E402
 
 import dynaflow  # noqa: E402
 
@@ -160,15 +159,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gigabits", type=float, default=0.5, help="of the link, each way")
     options = parser.parse_args()
-    if "RANK" in os.environ:
+    if is_rank():
         run_rank()
         return
     print(f"two ranks of one core each, {options.gigabits:g} Gb/s between them", flush=True)
-    with Link(gigabits=options.gigabits) as link:
-        try:
-            run_ranks([sys.executable, *sys.argv], link, timeout=300)
-        except RanksFailed as failure:
-            sys.exit(f"run: {failure}")
+    become_ranks(timeout=300, gigabits=options.gigabits)
     print(REPORT.read_text())
     print(f"wrote {trace_of(0)} for Perfetto, {trace_of(1)} of the other rank, and {PAGE} to open")
 

@@ -13,11 +13,13 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import Enum
+from pathlib import Path
 from types import TracebackType
 from typing import IO, TypeAlias
 
@@ -165,6 +167,20 @@ def run_ranks(program: Command, link: Link, *, timeout: float, env: Mapping[str,
         ranks.wait()
     finally:
         ranks.kill()
+
+
+def is_rank() -> bool:
+    """Whether this process was started as one."""
+    return "RANK" in os.environ
+
+
+def become_ranks(*, timeout: float, gigabits: float = 1) -> None:
+    """Runs this very program once per rank; ends it with a sentence if they fail."""
+    with Link(gigabits) as link:
+        try:
+            run_ranks([sys.executable, *sys.argv], link, timeout=timeout)
+        except RanksFailed as failure:
+            sys.exit(f"{Path(sys.argv[0]).stem}: {failure}")
 
 
 def _environment(rank: int, place: Place, master: str, port: int) -> dict[str, str]:
