@@ -1,4 +1,4 @@
-"""What runs over a network lost, as explain tells it, beside the same runs without one."""
+"""Where a run's time went, as explain tells it, with what only the kernel knows."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ import dynaflow
 
 
 class Explained(NamedTuple):
-    """A run over a network and where its time went, in milliseconds."""
+    """A run of one rank, in milliseconds."""
 
     total: float
     lost: float
@@ -19,24 +19,18 @@ class Explained(NamedTuple):
     interrupts: float
     """What the kernel did on this rank's core in interrupts, as it does for a network. It counts as
     the time of whatever thread it interrupts, and is known to a clock tick: only a mean tells."""
-    identity: float
-    """The same run with collectives that do nothing."""
 
 
-def explain_pair(
-    run: dynaflow.CompiledModule, identity: dynaflow.CompiledModule, x: Tensor
-) -> Explained:
-    """One run, explained, and right after it the same with collectives that do nothing."""
+def explain_run(model: dynaflow.CompiledModule, x: Tensor) -> Explained:
+    """One run, traced; to be called on all ranks, which begin together."""
     dist.barrier()
     before = _interrupts_ms()
-    timeline = run.timeline(x)
+    timeline = model.timeline(x)
     interrupts = _interrupts_ms() - before
     explanation = timeline.explain()
     lane = next(lane for lane in explanation.lanes if lane.name == "compute")
     lost_ns = explanation.total_ns - lane.busy_ns + lane.taken_ns
-    dist.barrier()
-    alone_ns = identity.timeline(x).total_ns
-    return Explained(explanation.total_ns / 1e6, lost_ns / 1e6, interrupts, alone_ns / 1e6)
+    return Explained(explanation.total_ns / 1e6, lost_ns / 1e6, interrupts)
 
 
 def _interrupts_ms() -> float:
