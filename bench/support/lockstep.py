@@ -17,6 +17,7 @@ from support.rounds import FEWEST, Call, Spread, Time, spread_of, user_seconds
 JointRound: TypeAlias = Mapping[str, Sequence[Time]]
 """What each arm took on each rank."""
 
+ENOUGH = 15  # rounds, however long they take
 _CROWD = 0.1  # cores: if other processes use more, a round is disturbed
 _SAMPLE = 0.1  # seconds at least
 
@@ -107,7 +108,7 @@ def _sure_rank(count: int) -> int:
 def measure_together(arms: Mapping[str, Call], *, rounds: int, seconds: float) -> JointRounds:
     """Measures the arms in turn; to be called on all ranks, with the same arms.
 
-    As many rounds, but after so many `seconds` a few are enough.
+    As many rounds, but after so many `seconds` fewer are enough.
     """
     times = {name: _times(call) for name, call in arms.items()}
     order = list(arms)
@@ -116,7 +117,7 @@ def measure_together(arms: Mapping[str, Call], *, rounds: int, seconds: float) -
     gc_was_on = gc.isenabled()
     gc.disable()
     try:
-        while agree(len(taken) < (rounds if time.monotonic() < end else min(rounds, FEWEST))):
+        while agree(len(taken) < (rounds if time.monotonic() < end else min(rounds, ENOUGH))):
             samples = {name: _take(arms[name], times[name]) for name in order}
             taken.append({name: samples[name] for name in arms})
             order.reverse()
