@@ -175,6 +175,23 @@ class CommOverlap(OpScheduler):
     @overload
     def __init__(self, costs: MeasuredCosts, most_parts: int = 4) -> None: ...
 
+class Race:
+    """Which of several programs is fastest: they run in rounds; who is surely slower drops out."""
+
+    def __init__(self, runners: int) -> None: ...
+    @property
+    def left(self) -> list[int]:
+        """Who still runs."""
+    @property
+    def rounds(self) -> int: ...
+    @property
+    def leader(self) -> int:
+        """Of those that are left."""
+    def add(self, taken_ns: Sequence[int]) -> None:
+        """One round: what each that is left took, in order."""
+    def taken_ns(self, runner: int) -> int:
+        """At the median, beside the leader."""
+
 class CostPoint:
     """What one batch of some rows costs, in nanoseconds."""
 
@@ -222,6 +239,8 @@ class MeasuredCosts:
     @property
     def slowdowns(self) -> list[float]:
         """For 1, 2, 3, ... micro-batches, how much longer a run took than `overlapped_ns` says."""
+    def after(self, race: Race) -> MeasuredCosts:
+        """The same once the largest size has run: whole as runner 0, in n parts as runner n."""
     def at(self, rows: int) -> CostPoint: ...
     def overlapped_ns(self, rows: int, parts: int) -> int:
         """How long so many micro-batches take at least."""

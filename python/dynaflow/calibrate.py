@@ -5,19 +5,23 @@ import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from statistics import median_low
+from typing import Any, TypeVar
 
 import torch
 from torch import distributed, nn
 from torch.utils._pytree import tree_map_only
 
-from dynaflow._C import Batch, CommOverlap, CostPoint, MeasuredCosts, ScheduleContext, Split
+from dynaflow._C import Batch, CommOverlap, CostPoint, MeasuredCosts, Race, ScheduleContext, Split
 from dynaflow.compiled import CompiledModule, compile  # noqa: A004
 from dynaflow.request import batch
 from dynaflow.scheduler import OpScheduler
 
+_T = TypeVar("_T")
+
 _RUNS = 5
 _MOST_PARTS = 4
+_MOST_ROUNDS, _SECONDS = 25, 30.0  # of the race; a few rounds, however long they take
 
 
 def calibrate(
@@ -47,8 +51,7 @@ def calibrate(
         point, transfers = probe.measure(size, *part)
         points.append(point)
     alone = MeasuredCosts(machine=platform.node(), transfers=max(transfers, 1), points=points)
-    costs = probe.compare(alone, largest, args, kwargs)
-    shared = _shared(costs)
+    shared = _shared(alone.after(probe.race(largest, args, kwargs)))
     assert shared is not None  # rank 0 has just measured
     if path is not None and _rank() == 0:
         Path(path).write_text(shared.to_json())
@@ -75,56 +78,51 @@ class _Probe:
     def measure(
         self, rows: int, args: Sequence[Any], kwargs: dict[str, Any]
     ) -> tuple[CostPoint, int]:
-        """What some rows cost in one piece, and how many transfers it has.
-
-        The quickest of several runs: what others do on the machine only makes them slower.
-        """
-        whole, compute, network, cpu, transfers = [], [], [], [], 0
+        """What some rows cost in one piece, at the median of some runs, and how many transfers."""
+        whole, compute, network, busy, transfers = [], [], [], [], 0
         with torch.no_grad():
             for _ in range(_RUNS + 1):  # the first one compiles
                 whole.append(self._run(0, args, kwargs))
                 begin_cpu = time.process_time_ns()
                 with batch(parts=1):
                     spans = self._model.timeline(*args, **kwargs).spans
-                cpu.append(time.process_time_ns() - begin_cpu)
+                cpu = time.process_time_ns() - begin_cpu
                 lanes = {"compute": 0, "network": 0}
                 for _, lane, begin, end in spans:
                     lanes[lane] += end - begin
                 compute.append(lanes["compute"])
                 network.append(lanes["network"])
+                busy.append(max(cpu - lanes["compute"], 0))
                 transfers = sum(lane == "network" for _, lane, _, _ in spans)
         point = CostPoint(
             rows=rows,
-            compute_ns=min(compute[1:]),
-            network_ns=min(network[1:]),
-            network_cpu_ns=max(min(cpu[1:]) - min(compute[1:]), 0),
-            whole_ns=min(whole[1:]),
+            compute_ns=median_low(compute[1:]),
+            network_ns=median_low(network[1:]),
+            network_cpu_ns=median_low(busy[1:]),
+            whole_ns=median_low(whole[1:]),
         )
         return point, transfers
 
-    def compare(
-        self, costs: MeasuredCosts, rows: int, args: Sequence[Any], kwargs: dict[str, Any]
-    ) -> MeasuredCosts:
-        """The same costs with what scheduled runs lose; by the quickest ones again."""
-        times: dict[int, list[int]] = {parts: [] for parts in range(1, min(_MOST_PARTS, rows) + 1)}
+    def race(self, rows: int, args: Sequence[Any], kwargs: dict[str, Any]) -> Race:
+        """The batch whole, and in 1, 2, ... parts, until one is surely fastest."""
+        race = Race(min(_MOST_PARTS, rows) + 1)
         with torch.no_grad():
-            for _ in range(_RUNS + 1):
-                for parts, taken in times.items():
-                    taken.append(self._run(parts, args, kwargs))
-        return MeasuredCosts(
-            machine=costs.machine,
-            transfers=costs.transfers,
-            points=costs.points,
-            slowdowns=[
-                min(taken[1:]) / costs.overlapped_ns(rows, parts) for parts, taken in times.items()
-            ],
-        )
+            for parts in race.left:
+                self._run(parts, args, kwargs)  # compiles
+            end = time.monotonic() + _SECONDS
+            while _agreed(race.rounds < _RUNS or (_is_open(race) and time.monotonic() < end)):
+                race.add(_agreed([self._run(parts, args, kwargs) for parts in race.left]))
+        return race
 
     def _run(self, parts: int, args: Sequence[Any], kwargs: dict[str, Any]) -> int:
         with batch(parts=parts):
             begin = time.perf_counter_ns()
             self._model(*args, **kwargs)
             return time.perf_counter_ns() - begin
+
+
+def _is_open(race: Race) -> bool:
+    return len(race.left) > 1 and race.rounds < _MOST_ROUNDS
 
 
 def _fractions(largest: int) -> list[int]:
@@ -147,10 +145,16 @@ def _rank() -> int:
     return distributed.get_rank() if distributed.is_initialized() else 0
 
 
-def _shared(costs: MeasuredCosts | None) -> MeasuredCosts | None:
+def _agreed(value: _T) -> _T:
     """What rank 0 says."""
     if not distributed.is_initialized():
-        return costs
-    said = [None if costs is None else costs.to_json()]
+        return value
+    said = [value]
     distributed.broadcast_object_list(said, src=0)
-    return None if said[0] is None else MeasuredCosts.from_json(said[0])
+    return said[0]
+
+
+def _shared(costs: MeasuredCosts | None) -> MeasuredCosts | None:
+    """Rank 0's."""
+    said = _agreed(None if costs is None else costs.to_json())
+    return None if said is None else MeasuredCosts.from_json(said)

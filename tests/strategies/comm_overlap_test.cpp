@@ -84,6 +84,16 @@ TEST(MeasuredCosts, CountWhatOverlapLosesByExperience) {
   EXPECT_EQ(costs.best_parts(64, 4), std::nullopt);
 }
 
+TEST(MeasuredCosts, AreWhatARaceOfTheLargestSizeFound) {
+  Race race(3);  // whole, in one part, in two
+  race.add(std::vector<std::int64_t>{120 * kMs, 136 * kMs, 85 * kMs});
+  const MeasuredCosts costs = proportional(kMs, kMs).after(race);
+  EXPECT_EQ(costs.at(64).whole_ns, 120 * kMs);
+  EXPECT_EQ(costs.expected_ns(64, 1), 136 * kMs);
+  EXPECT_EQ(costs.expected_ns(64, 2), 85 * kMs);
+  EXPECT_EQ(costs.best_parts(64, 2), 2);
+}
+
 TEST(MeasuredCosts, AreSavedAndLoaded) {
   MeasuredCosts costs = proportional(kMs, 3 * kMs);
   costs.slowdowns = {1.125, 1.5};

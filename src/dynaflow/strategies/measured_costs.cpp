@@ -63,6 +63,20 @@ bool is_sound(const MeasuredCosts& costs) {
 
 }  // namespace
 
+MeasuredCosts MeasuredCosts::after(const Race& race) const {
+  DYNAFLOW_CHECK(!points.empty());
+  MeasuredCosts learned = *this;
+  Point& largest = learned.points.back();
+  largest.whole_ns = race.taken_ns(0);
+  learned.slowdowns.clear();
+  for (std::size_t parts = 1; parts < race.runners(); ++parts) {
+    const std::int64_t at_best = overlapped_ns(largest.rows, static_cast<int>(parts));
+    learned.slowdowns.push_back(static_cast<double>(race.taken_ns(parts)) /
+                                static_cast<double>(std::max<std::int64_t>(at_best, 1)));
+  }
+  return learned;
+}
+
 Point MeasuredCosts::at(std::int64_t rows) const {
   DYNAFLOW_CHECK(!points.empty());
   const auto above = std::ranges::lower_bound(points, rows, {}, &Point::rows);

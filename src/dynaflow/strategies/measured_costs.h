@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dynaflow/base/result.h"
+#include "dynaflow/strategies/race.h"
 
 namespace dynaflow {
 
@@ -26,10 +27,14 @@ struct MeasuredCosts {
   std::string machine;         ///< where it was measured
   std::int64_t transfers = 1;  ///< of one batch, one after the other
   std::vector<Point> points;   ///< by rows, rising; at least one
-  /// For 1, 2, 3, … micro-batches, how much longer a measured run took than `overlapped_ns` says:
+  /// For 1, 2, 3, … micro-batches, how much longer measured runs took than `overlapped_ns` says:
   /// transfers and compute on the same cores slow each other down. More than these are like the
   /// last; without any, nothing is lost.
   std::vector<double> slowdowns;
+
+  /// The same once the largest size has run: whole as runner 0 of the race, in n micro-batches as
+  /// runner n.
+  [[nodiscard]] MeasuredCosts after(const Race& race) const;
 
   /// Between the measured sizes in proportion; beyond them, the last or the first per row.
   [[nodiscard]] Point at(std::int64_t rows) const;

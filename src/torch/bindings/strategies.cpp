@@ -11,6 +11,20 @@ namespace py = pybind11;
 namespace dynaflow::bindings {
 namespace {
 
+void add_race(py::module_& module) {
+  py::class_<Race>(module, "Race",
+                   "Which of several programs is fastest: they run in rounds; who is surely "
+                   "slower drops out.")
+      .def(py::init<std::size_t>(), py::arg("runners"))
+      .def_property_readonly("left", &Race::left)
+      .def_property_readonly("rounds", &Race::rounds)
+      .def_property_readonly("leader", &Race::leader)
+      .def(
+          "add", [](Race& race, const std::vector<std::int64_t>& taken_ns) { race.add(taken_ns); },
+          py::arg("taken_ns"))
+      .def("taken_ns", &Race::taken_ns, py::arg("runner"));
+}
+
 void add_costs(py::module_& module) {
   using Point = MeasuredCosts::Point;
   py::class_<Point>(module, "CostPoint", "What one batch of some rows costs, in nanoseconds.")
@@ -31,6 +45,8 @@ void add_costs(py::module_& module) {
       .def_readonly("transfers", &MeasuredCosts::transfers)
       .def_readonly("points", &MeasuredCosts::points)
       .def_readonly("slowdowns", &MeasuredCosts::slowdowns)
+      .def("after", &MeasuredCosts::after, py::arg("race"),
+           "The same once the largest size has run: whole as runner 0, in n parts as runner n.")
       .def("at", &MeasuredCosts::at, py::arg("rows"))
       .def("overlapped_ns", &MeasuredCosts::overlapped_ns, py::arg("rows"), py::arg("parts"))
       .def("expected_ns", &MeasuredCosts::expected_ns, py::arg("rows"), py::arg("parts"))
@@ -65,6 +81,7 @@ void add_built_in(py::module_& module) {
 }  // namespace
 
 void add_strategies(py::module_& module) {
+  add_race(module);
   add_costs(module);
   add_built_in(module);
 }
