@@ -370,7 +370,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one link, few rounds, no Inductor")
     parser.add_argument("--cases", default="", help="measure only those whose name contains this")
-    parser.add_argument("--seconds", type=float, default=240, help="for each case's rounds")
+    parser.add_argument("--seconds", type=float, default=180, help="for each case's rounds")
     parser.add_argument("--report", action="store_true", help="of what was measured last")
     options = parser.parse_args()
     if is_rank():
