@@ -60,6 +60,7 @@ std::int64_t Race::taken_ns(std::size_t runner) const {
   if (own.empty()) return 0;
   const auto& first = taken_[leader()];
   std::vector<double> beside;
+  beside.reserve(own.size());
   for (std::size_t i = 0; i < own.size(); ++i) {
     beside.push_back(static_cast<double>(own[i]) / static_cast<double>(first[i]));
   }
