@@ -12,10 +12,11 @@ from typing import Any, TypeAlias, TypeVar
 
 import torch
 import torch.distributed as dist
-from support.bound import share
+from support.balance import Balance
+from support.bound import CORE, THREADS, Host, share
 from support.by_hand import ByHand
 from support.entry import compile_alone
-from support.lockstep import JointRounds, measure_together, slowest
+from support.lockstep import JointRound, JointRounds, measure_together
 from support.network import become_ranks, is_rank, is_shaped, set_own_rate
 from support.ranks import agree
 from support.report import FOLDER, Budget, Report, Row
@@ -99,6 +100,8 @@ class Result:
     """How many parts by measured costs; none if the batch stays whole."""
     error: float
     rounds: JointRounds
+    rates: Sequence[float]
+    """Of the link, in Gb/s: one, or one for each round."""
 
     @property
     def bounded(self) -> int:
@@ -123,7 +126,7 @@ class Result:
         """What `to_json` gave."""
         case = Case(**{**saved["case"], "shape": Shape(*saved["case"]["shape"])})
         rounds = JointRounds.from_json(saved["rounds"])
-        return Result(case, saved["chosen"], saved["error"], rounds)
+        return Result(case, saved["chosen"], saved["error"], rounds, saved["rates"])
 
 
 class Bench:
@@ -150,12 +153,19 @@ class Bench:
         if chosen is not None:
             del arms[CHOSEN]  # it is one of the others
         # Those without computation last: what comes after them finds cores that have idled.
-        rounds = self._measure({**arms, **self._apart(case, bounded)}, self._rounds)
+        measured = {**arms, **self._apart(case, bounded)}
+        rates = [case.gigabits]
+        if case.balanced and case.shape == LARGE:
+            balance = Balance(case.gigabits, network_only(bounded), compute_only(bounded))
+            rounds = self._measure(measured, self._rounds, balance.after_round)
+            rates = balance.rates[:-1]
+        else:
+            rounds = self._measure(measured, self._rounds)
         if dist.get_rank() == 0:
             times = ", ".join(f"{name} {rounds.wall(name).median / 1e3:.0f}" for name in arms)
             told = f"{_parts(chosen) if chosen else 'whole'} by measured costs; " if choice else ""
             print(f"{case}: {times} ms; {told}{rounds}")
-        return Result(case, chosen, error, rounds)
+        return Result(case, chosen, error, rounds, rates)
 
     def balanced_rate(self, shape: Shape, parts: int, start: float) -> float:
         """Of a link on which the network alone takes as long as the computation alone."""
@@ -174,8 +184,13 @@ class Bench:
             rate *= ratio
         return min(off, key=off.__getitem__)
 
-    def _measure(self, arms: Mapping[str, Call], rounds: int) -> JointRounds:
-        return measure_together(arms, rounds=rounds, seconds=self._seconds)
+    def _measure(
+        self,
+        arms: Mapping[str, Call],
+        rounds: int,
+        after_round: Callable[[JointRound], None] = lambda _: None,
+    ) -> JointRounds:
+        return measure_together(arms, rounds=rounds, seconds=self._seconds, after_round=after_round)
 
     def _unsplit(self, case: Case) -> dict[str, Arm]:
         x = Decoder.example(case.shape)
@@ -300,7 +315,7 @@ def report_arm(report: Report, result: Result, arm: str, whole: str) -> None:
     case, rounds = result.case, result.rounds
     name, time = f"{case}: {arm}", _ms(rounds.wall(arm))
     if " only, " in arm:
-        report.add(Row(name, time, "ms", cpu=rounds.cpu(arm)))
+        report.add(Row(name, time, "ms", cpu=rounds.core(arm)))
         return
     gain, budget = rounds.ratio(whole, arm), None
     if arm == result.chosen_arm:
@@ -315,12 +330,18 @@ def report_arm(report: Report, result: Result, arm: str, whole: str) -> None:
 
 def report_share(report: Report, result: Result) -> None:
     """Of the bound; with a budget if as many parts as measured costs choose."""
+    counts = result.chosen is not None and result.case.shape == LARGE
+    value = share_of(result, CORE)
+    budget = Budget("0.93 to 1.02", 0.93 <= value.median <= 1.02) if counts else None
+    name = f"{result.case}: {ours(result.bounded)}, share of the bound"
+    report.add(Row(name, value, "", budget=budget))
+    report.add(Row(f"{name} without interrupts", share_of(result, THREADS), ""))
+
+
+def share_of(result: Result, host: Host) -> Spread:
     parts = result.bounded
     names = ours(parts), compute_only(parts), network_only(parts)
-    value = result.rounds.spread(lambda values: share(values, *names, parts))
-    counts = result.chosen is not None and result.case.shape == LARGE
-    budget = Budget("0.93 to 1.02", 0.93 <= value.median <= 1.02) if counts else None
-    report.add(Row(f"{result.case}: {ours(parts)}, share of the bound", value, "", budget=budget))
+    return result.rounds.spread(lambda values: share(values, *names, parts, host))
 
 
 def report_by_hand(report: Report, result: Result, parts: int) -> None:
@@ -347,21 +368,12 @@ def report_best(report: Report, result: Result) -> None:
 
 
 def report_balance(report: Report, result: Result) -> None:
-    """What is gained in the rounds in which compute and network took as long.
-
-    A core's speed varies, so a link that balanced when it was set may not do so in every round.
-    """
+    """Whether compute and network took equally long, on a link that is set anew for each round."""
     apart = network_only(result.bounded), compute_only(result.bounded)
-    rounds, over = result.rounds, result.rounds.ratio(*apart)
+    over = result.rounds.ratio(*apart)
     budget = Budget("0.9 to 1.1", 0.9 <= over.median <= 1.1)
     report.add(Row(f"{result.case}: network only over compute only", over, "x", budget=budget))
-    gains = [
-        slowest(values, INDUCTOR) / slowest(values, result.chosen_arm)
-        for values in rounds.kept
-        if 0.9 <= slowest(values, apart[0]) / slowest(values, apart[1]) <= 1.1
-    ]
-    name = f"{result.case}: {result.chosen_arm}, in {len(gains)} rounds within 10 % of balance"
-    report.add(Row(name, spread_of(gains), "x"))
+    report.add(Row(f"{result.case}: rates of its rounds", spread_of([*result.rates]), "Gb/s"))
 
 
 def _ms(value: Spread) -> Spread:

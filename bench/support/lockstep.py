@@ -8,13 +8,26 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import torch.distributed as dist
+from support.proc_stat import read_core_times, read_own_core_times
 from support.ranks import agree, gather
-from support.rounds import FEWEST, Call, Spread, Time, spread_of, user_seconds
+from support.rounds import FEWEST, Call, Spread, spread_of
 
-JointRound: TypeAlias = Mapping[str, Sequence[Time]]
+
+class RankTime(NamedTuple):
+    """What one call takes on a rank, in µs."""
+
+    wall: float
+    """By the clock."""
+    threads: float
+    """CPU time of all its threads."""
+    core: float
+    """What its core was not idle: threads, and interrupts that found no thread to count for."""
+
+
+JointRound: TypeAlias = Mapping[str, Sequence[RankTime]]
 """What each arm took on each rank."""
 
 ENOUGH = 15  # rounds, however long they take
@@ -31,7 +44,7 @@ def slowest(values: JointRound, arm: str) -> float:
 class JointSample:
     """Of one arm."""
 
-    times: Sequence[Time]
+    times: Sequence[RankTime]
     """On each rank."""
     others: float
     """Cores that other processes used meanwhile."""
@@ -62,9 +75,9 @@ class JointRounds:
         """An arm's time by the clock."""
         return self.spread(lambda values: slowest(values, arm))
 
-    def cpu(self, arm: str) -> Spread:
-        """An arm's time of all threads of a rank; of the rank that spent most."""
-        return self.spread(lambda values: max(time.cpu for time in values[arm]))
+    def core(self, arm: str) -> Spread:
+        """What an arm keeps a core busy; of the rank that it keeps busy most."""
+        return self.spread(lambda values: max(time.core for time in values[arm]))
 
     def ratio(self, arm: str, to: str) -> Spread:
         """One arm's time by the clock over another's."""
@@ -90,7 +103,7 @@ class JointRounds:
         """What `to_json` gave."""
 
         def sample(of: Mapping[str, Any]) -> JointSample:
-            return JointSample([Time(*time) for time in of["times"]], of["others"])
+            return JointSample([RankTime(*time) for time in of["times"]], of["others"])
 
         return JointRounds([{arm: sample(of) for arm, of in each.items()} for each in saved])
 
@@ -105,10 +118,17 @@ def _sure_rank(count: int) -> int:
     return 0
 
 
-def measure_together(arms: Mapping[str, Call], *, rounds: int, seconds: float) -> JointRounds:
+def measure_together(
+    arms: Mapping[str, Call],
+    *,
+    rounds: int,
+    seconds: float,
+    after_round: Callable[[JointRound], None] = lambda _: None,
+) -> JointRounds:
     """Measures the arms in turn; to be called on all ranks, with the same arms.
 
-    As many rounds, but after so many `seconds` fewer are enough.
+    As many rounds, but after so many `seconds` fewer are enough. `after_round` is told of each,
+    with the same values on all ranks.
     """
     times = {name: _times(call) for name, call in arms.items()}
     order = list(arms)
@@ -120,6 +140,7 @@ def measure_together(arms: Mapping[str, Call], *, rounds: int, seconds: float) -
         while agree(len(taken) < (rounds if time.monotonic() < end else min(rounds, ENOUGH))):
             samples = {name: _take(arms[name], times[name]) for name in order}
             taken.append({name: samples[name] for name in arms})
+            after_round({name: sample.times for name, sample in taken[-1].items()})
             order.reverse()
     finally:
         if gc_was_on:
@@ -139,13 +160,18 @@ def _take(call: Call, times: int) -> JointSample:
     return JointSample(everywhere, others.cores())
 
 
-def _time(call: Call, times: int) -> Time:
+def _time(call: Call, times: int) -> RankTime:
     dist.barrier()
-    wall, cpu = time.perf_counter_ns(), time.process_time_ns()
+    idle, wall, cpu = _idle_ns(), time.perf_counter_ns(), time.process_time_ns()
     for _ in range(times):
         call()
     spent, taken = time.process_time_ns() - cpu, time.perf_counter_ns() - wall
-    return Time(taken / times / 1e3, spent / times / 1e3)
+    core = max(spent, taken - (_idle_ns() - idle))
+    return RankTime(*(ns / times / 1e3 for ns in (taken, spent, core)))
+
+
+def _idle_ns() -> float:
+    return read_own_core_times().idle * 1e9
 
 
 class _Others:
@@ -163,4 +189,4 @@ class _Others:
 
     @staticmethod
     def _seconds() -> float:
-        return user_seconds() - sum(gather(os.times().user))
+        return read_core_times().user - sum(gather(os.times().user))

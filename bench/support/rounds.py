@@ -1,15 +1,14 @@
 """Interleaved measurements: each round measures every arm, and only undisturbed rounds count."""
 
 import gc
-import os
 import statistics
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from support.core_speed import CoreSpeed
+from support.proc_stat import read_core_times
 
 Call: TypeAlias = Callable[[], object]
 
@@ -180,24 +179,11 @@ class _Others:
 
     def __init__(self) -> None:
         self._start = time.perf_counter()
-        self._busy = _busy_seconds() - time.process_time()
+        self._busy = read_core_times().busy - time.process_time()
 
     def cores(self) -> float:
-        busy = _busy_seconds() - time.process_time() - self._busy
+        busy = read_core_times().busy - time.process_time() - self._busy
         return max(0.0, busy / (time.perf_counter() - self._start))
-
-
-def _busy_seconds() -> float:
-    """Of all cores since the machine came up; idle, waiting for disks and stolen is not busy."""
-    fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
-    user, nice, system, _, _, irq, softirq = (int(field) for field in fields[:7])
-    return (user + nice + system + irq + softirq) / os.sysconf("SC_CLK_TCK")
-
-
-def user_seconds() -> float:
-    """What processes spent outside of the kernel on all cores since the machine came up."""
-    fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
-    return (int(fields[0]) + int(fields[1])) / os.sysconf("SC_CLK_TCK")
 
 
 def await_quiet(patience: float) -> None:

@@ -1,0 +1,42 @@
+"""What cores did since the machine came up, as the kernel counts it."""
+
+import os
+from collections.abc import Collection
+from pathlib import Path
+from typing import NamedTuple
+
+
+class CoreTimes(NamedTuple):
+    """In seconds, to a hundredth.
+
+    What ran is found by a look at every clock tick, so only means tell; idle time is by the clock.
+    """
+
+    user: float
+    system: float
+    interrupts: float
+    """Hard and soft: what the kernel does for a network, for instance. It counts as CPU time of the
+    thread that it interrupts, and on an idle core as nobody's."""
+    idle: float
+    """That nothing ran, or that another machine had the core."""
+
+    @property
+    def busy(self) -> float:
+        """By ticks."""
+        return self.user + self.system + self.interrupts
+
+
+def read_core_times(cores: Collection[int] | None = None) -> CoreTimes:
+    """Of these cores together; by default of all."""
+    rows = dict(line.split(maxsplit=1) for line in Path("/proc/stat").read_text().splitlines())
+    names = ["cpu"] if cores is None else [f"cpu{core}" for core in cores]
+    lines = [[int(field) for field in rows[name].split()] for name in names]
+    user, nice, system, idle, waiting, irq, softirq, stolen = (
+        sum(fields) / os.sysconf("SC_CLK_TCK") for fields in list(zip(*lines, strict=True))[:8]
+    )
+    return CoreTimes(user + nice, system, irq + softirq, idle + waiting + stolen)
+
+
+def read_own_core_times() -> CoreTimes:
+    """Of the cores that this process may use."""
+    return read_core_times(os.sched_getaffinity(0))
