@@ -28,15 +28,20 @@ class CoreTimes(NamedTuple):
 
 def read_core_times(cores: Collection[int] | None = None) -> CoreTimes:
     """Of these cores together; by default of all."""
-    rows = dict(line.split(maxsplit=1) for line in Path("/proc/stat").read_text().splitlines())
+    return parse_core_times(Path("/proc/stat").read_text(), cores)
+
+
+def read_own_core_times() -> CoreTimes:
+    """Of the cores that this process may use."""
+    return read_core_times(os.sched_getaffinity(0))
+
+
+def parse_core_times(stat: str, cores: Collection[int] | None) -> CoreTimes:
+    """From what the kernel writes."""
+    rows = dict(line.split(maxsplit=1) for line in stat.splitlines())
     names = ["cpu"] if cores is None else [f"cpu{core}" for core in cores]
     lines = [[int(field) for field in rows[name].split()] for name in names]
     user, nice, system, idle, waiting, irq, softirq, stolen = (
         sum(fields) / os.sysconf("SC_CLK_TCK") for fields in list(zip(*lines, strict=True))[:8]
     )
     return CoreTimes(user + nice, system, irq + softirq, idle + waiting + stolen)
-
-
-def read_own_core_times() -> CoreTimes:
-    """Of the cores that this process may use."""
-    return read_core_times(os.sched_getaffinity(0))

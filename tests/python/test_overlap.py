@@ -1,5 +1,6 @@
 """What the benchmark of overlap compares is the same computation, and its bound is one."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from support.balance import Balance
 from support.bound import THREADS, bound, bound_of
 from support.lockstep import JointRounds, JointSample, RankTime
 from support.network import Link, Rights, run_ranks
+from support.proc_stat import parse_core_times, read_core_times, read_own_core_times
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -69,6 +71,14 @@ def test_interrupts_on_an_idle_core_are_no_time_to_compute() -> None:
         bound_of(joint, "compute", "network", 1, *host) for host in ((), (THREADS,))
     )
     assert with_interrupts == pytest.approx(without + 5 * (1 - 1 / 16))
+
+
+def test_the_kernel_tells_what_each_core_did() -> None:
+    stat = "cpu  3 3 3 3 3 3 3 3 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\ncpu1 2 2 2 2 2 2 2 2 0 0\nintr 7\n"
+    tick = 1 / os.sysconf("SC_CLK_TCK")
+    assert parse_core_times(stat, [1]) == pytest.approx((4 * tick, 2 * tick, 4 * tick, 6 * tick))
+    assert parse_core_times(stat, [0, 1]) == pytest.approx(parse_core_times(stat, None))
+    assert 0 < read_own_core_times().busy <= read_core_times().busy
 
 
 def test_a_balanced_link_follows_the_speed_of_the_cores() -> None:
