@@ -245,7 +245,7 @@ TEST_P(Conformance, GivesTwoThreadsTheirTurns) {
 }
 
 TEST_P(Conformance, AllocatesAlignedMemoryOfAnySize) {
-  for (const std::int64_t bytes : {0, 1, 63, 64, 1'000, 1 << 20}) {
+  for (const std::int64_t bytes : {0, 1, 63, 64, 1'000, 1 << 20, (1 << 22) + 1}) {
     const auto memory = device_->allocate(bytes);
     ASSERT_TRUE(memory);
     EXPECT_GE((*memory)->size(), bytes);

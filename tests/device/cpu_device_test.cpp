@@ -5,14 +5,19 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <latch>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "device/scripted_launch.h"
 #include "dynaflow/device/cpu/core_set.h"
+#include "dynaflow/device/cpu/cpu_memory.h"
 
 namespace dynaflow::testing {
 namespace {
@@ -32,6 +37,32 @@ std::vector<Cores> grant_each(const Cores& cores, const std::vector<Share>& shar
   std::vector<Cores> granted;
   for (const LaneGrant& grant : grant_cores(cores, requests)) granted.push_back(grant.cores);
   return granted;
+}
+
+/// What the kernel was told of the mapping that an address is in, as /proc/self/smaps spells it.
+std::string flags_of_mapping(std::uintptr_t address) {
+  std::ifstream maps("/proc/self/smaps");
+  bool inside = false;
+  for (std::string line; std::getline(maps, line);) {
+    std::istringstream words(line);
+    std::uintptr_t first = 0;
+    std::uintptr_t last = 0;
+    char dash = 0;
+    if (words >> std::hex >> first >> dash >> last && dash == '-') {
+      inside = first <= address && address < last;
+    }
+    if (inside && line.starts_with("VmFlags:")) return line;
+  }
+  return {};
+}
+
+TEST(HostMemory, IsInHugePagesWhereItIsLarge) {
+  const auto memory = allocate_host_memory(std::int64_t{4} << 20);
+  ASSERT_TRUE(memory);
+  const auto address = reinterpret_cast<std::uintptr_t>((*memory)->data());
+  EXPECT_EQ(address % (std::uintptr_t{2} << 20), 0U);
+  const bool asked = flags_of_mapping(address).find(" hg") != std::string::npos;
+  EXPECT_EQ(asked, std::filesystem::exists("/sys/kernel/mm/transparent_hugepage"));
 }
 
 TEST(GrantCores, GivesASingleLaneEverything) {

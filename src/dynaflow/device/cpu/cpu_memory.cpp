@@ -1,5 +1,7 @@
 #include "dynaflow/device/cpu/cpu_memory.h"
 
+#include <sys/mman.h>
+
 #include <cstdlib>
 #include <string>
 #include <utility>
@@ -8,6 +10,7 @@ namespace dynaflow {
 namespace {
 
 constexpr std::size_t kAlignment = 64;  // a cache line, and the widest vector register
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 struct Free {
   void operator()(std::byte* data) const { std::free(data); }
@@ -27,9 +30,14 @@ class CpuMemory final : public DeviceMemory {
 
 Bytes allocate_bytes(std::int64_t bytes) {
   if (bytes < 0) return nullptr;
+  const bool huge = static_cast<std::size_t>(bytes) >= kHugePage;
+  const std::size_t alignment = huge ? kHugePage : kAlignment;
   // aligned_alloc takes whole multiples of the alignment; zero bytes get one, for a real address.
-  const std::size_t lines = static_cast<std::size_t>(bytes) / kAlignment + 1;
-  return Bytes(static_cast<std::byte*>(std::aligned_alloc(kAlignment, lines * kAlignment)));
+  const std::size_t size = (static_cast<std::size_t>(bytes) / alignment + 1) * alignment;
+  Bytes data(static_cast<std::byte*>(std::aligned_alloc(alignment, size)));
+  // Most kernels give huge pages only to who asks. Without them all is well, and a little slower.
+  if (huge && data != nullptr) (void)::madvise(data.get(), size, MADV_HUGEPAGE);
+  return data;
 }
 
 Diagnostic out_of_memory(std::int64_t bytes) {
