@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import torch
 import torch.distributed as dist
+from support.awake import AwakeCore
 from support.explained import Explained, explain_run
 from support.network import become_ranks, is_rank, set_own_rate
 from support.ranks import agree
@@ -57,7 +58,7 @@ def run_rank(options: argparse.Namespace) -> None:
         for model in (Decoder(dist.get_rank()), Decoder(dist.get_rank(), alone()))
     )
     pairs: dict[float, list[Pair]] = {rate: [] for rate in LINKS}
-    with torch.inference_mode():
+    with torch.inference_mode(), AwakeCore():
         Pair(explain_run(run, x), explain_run(identity, x))  # compiles
         for rate, taken in pairs.items():
             set_own_rate(rate)

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import torch
 import torch.distributed as dist
+from support.awake import AwakeCore
 from support.balance import Balance
 from support.bound import CORE, THREADS, Host, share
 from support.by_hand import ByHand
@@ -35,7 +36,7 @@ SMALLER = (Shape(8, 32), Shape(64, 1), Shape(8, 1), Shape(1, 1))
 PARTS = (2, 4)
 
 EAGER, INDUCTOR, CHOSEN = "eager", "torch.compile", "DynaFlow, parts by measured costs"
-ROUNDS, QUICK_ROUNDS, BALANCING_ROUNDS = 150, 3, 5  # at most: small batches need many
+ROUNDS, QUICK_ROUNDS, BALANCING_ROUNDS = 60, 3, 5  # at most: small batches need many
 HALVES = 2
 TIMEOUT = 7200.0
 RESULTS = FOLDER / "overlap-rounds.json"
@@ -132,9 +133,10 @@ class Result:
 class Bench:
     """The arms of one rank."""
 
-    def __init__(self, rounds: int, seconds: float, *, inductor: bool) -> None:
+    def __init__(self, core: AwakeCore, rounds: int, seconds: float, *, inductor: bool) -> None:
         """For the rounds of a case, so many seconds, unless a few rounds take longer."""
-        self._rounds, self._seconds, self._inductor = rounds, seconds, inductor
+        self._core, self._inductor = core, inductor
+        self._rounds, self._seconds = rounds, seconds
         self._compiled: dict[object, Any] = {}
         self._model = Decoder(dist.get_rank()).eval()
         self._identity = Decoder(dist.get_rank(), alone()).eval()
@@ -190,7 +192,9 @@ class Bench:
         rounds: int,
         after_round: Callable[[JointRound], None] = lambda _: None,
     ) -> JointRounds:
-        return measure_together(arms, rounds=rounds, seconds=self._seconds, after_round=after_round)
+        return measure_together(
+            arms, self._core, rounds=rounds, seconds=self._seconds, after_round=after_round
+        )
 
     def _unsplit(self, case: Case) -> dict[str, Arm]:
         x = Decoder.example(case.shape)
@@ -257,9 +261,9 @@ def splits(shape: Shape) -> Sequence[int]:
     return [n for n in PARTS if n <= shape.rows] or [1]
 
 
-def measure_all(options: argparse.Namespace) -> Iterator[Result]:
+def measure_all(options: argparse.Namespace, core: AwakeCore) -> Iterator[Result]:
     rounds = QUICK_ROUNDS if options.quick else ROUNDS
-    bench = Bench(rounds, options.seconds, inductor=not options.quick)
+    bench = Bench(core, rounds, options.seconds, inductor=not options.quick)
     if options.quick:
         yield bench.measure(Case(1.0, SMALLER[0], [2]))
         return
@@ -278,8 +282,8 @@ def run_rank(options: argparse.Namespace) -> None:
     torch.set_num_threads(1)
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
     results = saved_results() if options.cases else []
-    with torch.inference_mode():
-        for result in measure_all(options):
+    with torch.inference_mode(), AwakeCore() as core:
+        for result in measure_all(options, core):
             results = [each for each in results if not each.case.is_like(result.case)] + [result]
             if dist.get_rank() == 0:  # as far as it came: a run takes an hour
                 RESULTS.write_text(json.dumps([each.to_json() for each in results]))

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 import torch.distributed as dist
+from support.awake import AwakeCore
 from support.proc_stat import read_core_times, read_own_core_times
 from support.ranks import agree, gather
 from support.rounds import FEWEST, Call, Spread, spread_of
@@ -24,7 +25,7 @@ class RankTime(NamedTuple):
     threads: float
     """CPU time of all its threads."""
     core: float
-    """What its core was not idle: threads, and interrupts that found no thread to count for."""
+    """What kept its core busy: threads, and interrupts that found no thread to count for."""
 
 
 JointRound: TypeAlias = Mapping[str, Sequence[RankTime]]
@@ -120,17 +121,18 @@ def _sure_rank(count: int) -> int:
 
 def measure_together(
     arms: Mapping[str, Call],
+    core: AwakeCore,
     *,
     rounds: int,
     seconds: float,
     after_round: Callable[[JointRound], None] = lambda _: None,
 ) -> JointRounds:
-    """Measures the arms in turn; to be called on all ranks, with the same arms.
+    """Measures the arms in turn; to be called on all ranks, with the same arms, each on its core.
 
     As many rounds, but after so many `seconds` fewer are enough. `after_round` is told of each,
     with the same values on all ranks.
     """
-    times = {name: _times(call) for name, call in arms.items()}
+    times = {name: _times(call, core) for name, call in arms.items()}
     order = list(arms)
     taken: list[Mapping[str, JointSample]] = []
     end = time.monotonic() + seconds
@@ -138,7 +140,7 @@ def measure_together(
     gc.disable()
     try:
         while agree(len(taken) < (rounds if time.monotonic() < end else min(rounds, ENOUGH))):
-            samples = {name: _take(arms[name], times[name]) for name in order}
+            samples = {name: _take(arms[name], times[name], core) for name in order}
             taken.append({name: samples[name] for name in arms})
             after_round({name: sample.times for name, sample in taken[-1].items()})
             order.reverse()
@@ -148,36 +150,39 @@ def measure_together(
     return JointRounds(taken)
 
 
-def _times(call: Call) -> int:
+def _times(call: Call, core: AwakeCore) -> int:
     """How often a sample calls it, so that it takes long enough."""
     call()
-    return agree(math.ceil(_SAMPLE / (_time(call, 1).wall * 1e-6)))
+    return agree(math.ceil(_SAMPLE / (_time(call, 1, core).wall * 1e-6)))
 
 
-def _take(call: Call, times: int) -> JointSample:
+def _take(call: Call, times: int, core: AwakeCore) -> JointSample:
     others = _Others()
-    everywhere = gather(_time(call, times))
+    everywhere = gather(_time(call, times, core))
     return JointSample(everywhere, others.cores())
 
 
-def _time(call: Call, times: int) -> RankTime:
+def _time(call: Call, times: int, core: AwakeCore) -> RankTime:
     dist.barrier()
-    idle, wall, cpu = _idle_ns(), time.perf_counter_ns(), time.process_time_ns()
+    away = _away_ns(core)
+    wall, cpu = time.perf_counter_ns(), time.process_time_ns()
     for _ in range(times):
         call()
     spent, taken = time.process_time_ns() - cpu, time.perf_counter_ns() - wall
-    core = max(spent, taken - (_idle_ns() - idle))
-    return RankTime(*(ns / times / 1e3 for ns in (taken, spent, core)))
+    busy = max(spent, taken - (_away_ns(core) - away))
+    return RankTime(*(ns / times / 1e3 for ns in (taken, spent, busy)))
 
 
-def _idle_ns() -> float:
-    return read_own_core_times().idle * 1e9
+def _away_ns(core: AwakeCore) -> float:
+    """In which nothing ran on this rank's core, or another machine had it."""
+    return core.idle_ns() + read_own_core_times().stolen * 1e9
 
 
 class _Others:
     """How many cores processes other than the ranks compute on, until asked.
 
-    The kernel's time is nobody's: what it does for a network counts for the core it does it on.
+    The kernel's time is nobody's: what it does for a network counts for the core it does it on. Nor
+    does the time of what keeps the cores awake.
     """
 
     def __init__(self) -> None:

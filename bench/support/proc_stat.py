@@ -9,21 +9,23 @@ from typing import NamedTuple
 class CoreTimes(NamedTuple):
     """In seconds, to a hundredth.
 
-    What ran is found by a look at every clock tick, so only means tell; idle time is by the clock.
+    What ran is found by a look at every clock tick, so only means tell.
     """
 
     user: float
+    nice: float
+    """Of processes of lower priority."""
     system: float
     interrupts: float
     """Hard and soft: what the kernel does for a network, for instance. It counts as CPU time of the
     thread that it interrupts, and on an idle core as nobody's."""
-    idle: float
-    """That nothing ran, or that another machine had the core."""
+    stolen: float
+    """That another machine had the core."""
 
     @property
     def busy(self) -> float:
         """By ticks."""
-        return self.user + self.system + self.interrupts
+        return self.user + self.nice + self.system + self.interrupts
 
 
 def read_core_times(cores: Collection[int] | None = None) -> CoreTimes:
@@ -41,7 +43,7 @@ def parse_core_times(stat: str, cores: Collection[int] | None) -> CoreTimes:
     rows = dict(line.split(maxsplit=1) for line in stat.splitlines())
     names = ["cpu"] if cores is None else [f"cpu{core}" for core in cores]
     lines = [[int(field) for field in rows[name].split()] for name in names]
-    user, nice, system, idle, waiting, irq, softirq, stolen = (
+    user, nice, system, _, _, irq, softirq, stolen = (
         sum(fields) / os.sysconf("SC_CLK_TCK") for fields in list(zip(*lines, strict=True))[:8]
     )
-    return CoreTimes(user + nice, system, irq + softirq, idle + waiting + stolen)
+    return CoreTimes(user, nice, system, irq + softirq, stolen)

@@ -2,9 +2,11 @@
 
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
+from support.awake import AwakeCore
 from support.balance import Balance
 from support.bound import THREADS, bound, bound_of
 from support.lockstep import JointRounds, JointSample, RankTime
@@ -34,10 +36,12 @@ dist.destroy_process_group()
 
 MEASURE = """
 import torch.distributed as dist
+from support.awake import AwakeCore
 from support.lockstep import JointRounds, measure_together
 dist.init_process_group("gloo")
 arms = {"a": dist.barrier, "b": dist.barrier}
-rounds = measure_together(arms, rounds=2, seconds=0)
+with AwakeCore() as core:
+    rounds = measure_together(arms, core, rounds=2, seconds=0)
 print("arms", [list(each) for each in rounds.taken])
 print("ranks", {len(sample.times) for each in rounds.taken for sample in each.values()})
 print("as saved", JointRounds.from_json(rounds.to_json()).wall("a") == rounds.wall("a"))
@@ -76,9 +80,22 @@ def test_interrupts_on_an_idle_core_are_no_time_to_compute() -> None:
 def test_the_kernel_tells_what_each_core_did() -> None:
     stat = "cpu  3 3 3 3 3 3 3 3 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\ncpu1 2 2 2 2 2 2 2 2 0 0\nintr 7\n"
     tick = 1 / os.sysconf("SC_CLK_TCK")
-    assert parse_core_times(stat, [1]) == pytest.approx((4 * tick, 2 * tick, 4 * tick, 6 * tick))
+    assert parse_core_times(stat, [1]) == pytest.approx([tick * n for n in (2, 2, 2, 4, 2)])
     assert parse_core_times(stat, [0, 1]) == pytest.approx(parse_core_times(stat, None))
     assert 0 < read_own_core_times().busy <= read_core_times().busy
+
+
+def test_a_core_that_is_kept_awake_tells_how_long_nobody_needed_it() -> None:
+    with AwakeCore() as core:
+        end = time.monotonic() + 60
+        while core.idle_ns() == 0 and time.monotonic() < end:
+            time.sleep(0.01)
+        begin, first = time.perf_counter_ns(), core.idle_ns()
+        time.sleep(0.01)
+        assert 0 < first <= core.idle_ns()
+        assert core.idle_ns() - first <= time.perf_counter_ns() - begin
+        keeper = core.process_id
+    assert not Path(f"/proc/{keeper}").exists()
 
 
 def test_a_balanced_link_follows_the_speed_of_the_cores() -> None:
