@@ -22,13 +22,15 @@ class Race {
   /// How many rounds there were.
   [[nodiscard]] std::size_t rounds() const { return rounds_; }
 
-  /// The one that is left with the shortest time at the median.
+  /// Of those left, the one that typically takes the shortest time.
   [[nodiscard]] std::size_t leader() const;
-  /// What the leader takes at the median, times what this one takes beside it, also at the median.
-  /// So whoever dropped out is not judged by how fast the machine was until then. No round yet: 0.
+  /// What this one typically takes of a round, times what a round typically takes; a round is what
+  /// those left took together. So neither an outlier counts, nor, for whoever dropped out, how fast
+  /// the machine was until then. No round yet: 0.
   [[nodiscard]] std::int64_t taken_ns(std::size_t runner) const;
 
  private:
+  [[nodiscard]] std::vector<double> left_in_rounds() const;
   [[nodiscard]] bool is_surely_slower(std::size_t runner, std::size_t than) const;
 
   std::vector<std::vector<std::int64_t>> taken_;  ///< per runner, by round
