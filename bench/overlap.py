@@ -335,11 +335,11 @@ def report_arm(report: Report, result: Result, arm: str, whole: str) -> None:
 def report_share(report: Report, result: Result) -> None:
     """Of the bound; with a budget if as many parts as measured costs choose."""
     counts = result.chosen is not None and result.case.shape == LARGE
-    value = share_of(result, CORE)
+    value = share_of(result, THREADS)
     budget = Budget("0.93 to 1.02", 0.93 <= value.median <= 1.02) if counts else None
     name = f"{result.case}: {ours(result.bounded)}, share of the bound"
     report.add(Row(name, value, "", budget=budget))
-    report.add(Row(f"{name} without interrupts", share_of(result, THREADS), ""))
+    report.add(Row(f"{name} with interrupts", share_of(result, CORE), ""))
 
 
 def share_of(result: Result, host: Host) -> Spread:
