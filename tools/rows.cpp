@@ -16,50 +16,18 @@ using dynaflow::rows::CallRows;
 using dynaflow::rows::Carry;
 using Json = nlohmann::ordered_json;
 
-const char* name_of(Carry::Kind kind) {
-  switch (kind) {
-    case Carry::Kind::kWhole:
-      return "whole";
-    case Carry::Kind::kSplit:
-      return "split";
-    case Carry::Kind::kLocal:
-      return "local";
-    case Carry::Kind::kPartial:
-      return "partial";
-    case Carry::Kind::kCoupled:
-      return "coupled";
-  }
-  return "";
-}
-
-const char* name_of(CallRows::Runs runs) {
-  switch (runs) {
-    case CallRows::Runs::kRowWise:
-      return "row-wise";
-    case CallRows::Runs::kOnce:
-      return "once";
-    case CallRows::Runs::kMerged:
-      return "merged";
-    case CallRows::Runs::kDrawn:
-      return "drawn";
-    case CallRows::Runs::kUnknown:
-      return "unknown";
-  }
-  return "";
-}
-
 std::string to_json(const dynaflow::rows::Rows& rows) {
   Json answer = {{"capture", Json::parse(dynaflow::capture::to_json(rows.capture))},
                  {"tensors", Json::array()},
                  {"calls", Json::array()}};
   const auto symbols = rows.capture.symbol_names();
   for (const Carry& carry : rows.tensors) {
-    answer["tensors"].push_back({{"kind", name_of(carry.kind)},
+    answer["tensors"].push_back({{"kind", to_string(carry.kind)},
                                  {"dim", carry.dim},
                                  {"outer", dynaflow::to_string(carry.outer, symbols)}});
   }
   for (const CallRows& call : rows.calls) {
-    Json entry = {{"runs", name_of(call.runs)}, {"reason", call.reason}};
+    Json entry = {{"runs", to_string(call.runs)}, {"reason", call.reason}};
     if (call.group != CallRows::kNoGroup) entry["group"] = call.group;
     answer["calls"].push_back(std::move(entry));
   }

@@ -5,6 +5,32 @@
 namespace dynaflow::rows {
 namespace {
 
+std::string text_of(const Carry& carry, const std::vector<std::string>& symbols) {
+  std::string text = to_string(carry.kind);
+  if (carry.kind != Carry::Kind::kSplit) return text;
+  text += ' ' + std::to_string(carry.dim);
+  if (carry.outer != Extent(1)) text += " in " + dynaflow::to_string(carry.outer, symbols);
+  return text;
+}
+
+}  // namespace
+
+std::string to_string(Carry::Kind kind) {
+  switch (kind) {
+    case Carry::Kind::kWhole:
+      return "whole";
+    case Carry::Kind::kSplit:
+      return "split";
+    case Carry::Kind::kLocal:
+      return "local";
+    case Carry::Kind::kPartial:
+      return "partial";
+    case Carry::Kind::kCoupled:
+      return "coupled";
+  }
+  return "";
+}
+
 std::string to_string(CallRows::Runs runs) {
   switch (runs) {
     case CallRows::Runs::kRowWise:
@@ -20,26 +46,6 @@ std::string to_string(CallRows::Runs runs) {
   }
   return "";
 }
-
-std::string text_of(const Carry& carry, const std::vector<std::string>& symbols) {
-  switch (carry.kind) {
-    case Carry::Kind::kWhole:
-      return "whole";
-    case Carry::Kind::kLocal:
-      return "local";
-    case Carry::Kind::kPartial:
-      return "partial";
-    case Carry::Kind::kCoupled:
-      return "coupled";
-    case Carry::Kind::kSplit:
-      break;
-  }
-  std::string text = "split " + std::to_string(carry.dim);
-  if (carry.outer != Extent(1)) text += " in " + dynaflow::to_string(carry.outer, symbols);
-  return text;
-}
-
-}  // namespace
 
 std::string to_string(const Carry& carry) { return text_of(carry, {}); }
 

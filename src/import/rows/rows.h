@@ -63,5 +63,7 @@ struct Declarations {
 /// One line per call: its name, how it runs, how each output carries the batch, the reason.
 [[nodiscard]] std::string to_string(const Rows& rows);
 [[nodiscard]] std::string to_string(const Carry& carry);
+[[nodiscard]] std::string to_string(Carry::Kind kind);
+[[nodiscard]] std::string to_string(CallRows::Runs runs);
 
 }  // namespace dynaflow::rows
