@@ -29,7 +29,7 @@ def test_a_group_of_one_rank_is_a_group() -> None:
     assert "ways equal" in alone.output
 
 
-@pytest.mark.parametrize("model", ["llama", "qwen3_moe", "dit"])
+@pytest.mark.parametrize("model", ["llama", "qwen3_moe", "dit", "megatron"])
 def test_tensor_parallel_models_equal_their_unsplit_ranks(model: str) -> None:
     assert model in run_well("models", model)
 

@@ -19,6 +19,7 @@ from transformers import (
 
 import dynaflow
 from ranks.as_told import AsTold
+from ranks.megatron import VOCABULARY, Megatron
 
 SIZES = {
     "hidden_size": 64,
@@ -104,7 +105,13 @@ def dit() -> tuple[nn.Module, Callable[[int], tuple[torch.Tensor, ...]]]:
     return Denoised(), batch
 
 
-MODELS = {"llama": llama, "qwen3_moe": qwen3_moe, "dit": dit}
+def megatron() -> tuple[nn.Module, Callable[[int], tuple[torch.Tensor, ...]]]:
+    torch.manual_seed(distributed.get_rank())
+    model = Megatron(layers=2).eval()
+    return model, lambda rows: (torch.randint(0, VOCABULARY, (rows, 6)),)
+
+
+MODELS = {"llama": llama, "qwen3_moe": qwen3_moe, "dit": dit, "megatron": megatron}
 
 
 def check(name: str) -> None:
