@@ -45,7 +45,7 @@ class Pair(NamedTuple):
 
     @property
     def found(self) -> float:
-        """Of the network, by explain and the kernel's count of interrupts."""
+        """Of the network, by explain and the kernel's count of what interrupts took of steps."""
         return self.run.lost - self.identity.lost + self.run.interrupts - self.identity.interrupts
 
 
