@@ -10,19 +10,18 @@ from support.tensor_parallel import COLLECTIVES
 Host: TypeAlias = Callable[[RankTime], float]
 """How the time that a network keeps a core busy is counted."""
 
-THREADS: Host = attrgetter("threads")
-"""What no run is spared."""
 CORE: Host = attrgetter("core")
-"""With interrupts, each of which finds an idle core: beside computation there may be fewer, so that
-a bound with these can be higher than what a run takes."""
+"""With interrupts, which may take less beside computation: a run may then be ahead."""
+THREADS: Host = attrgetter("threads")
+"""Without them: what no run is spared."""
 
 
 def bound(compute: float, network: float, host: float, chunks: int) -> float:
     """No run on this rank is faster.
 
     `compute` and `network` are what a run takes without the other, `host` is what the network alone
-    keeps the core busy: it cannot compute meanwhile. Only the first of `chunks` pieces of computation
-    and the last piece of waiting for the network have nothing beside them.
+    keeps the core busy, in interrupts too: it cannot compute meanwhile. Only the first of `chunks`
+    pieces of computation and the last piece of waiting for the network have nothing beside them.
     """
     core_busy = compute + host + max(network - host, 0.0) / chunks
     wire_busy = network + compute / chunks
@@ -30,7 +29,7 @@ def bound(compute: float, network: float, host: float, chunks: int) -> float:
 
 
 def bound_of(
-    values: JointRound, compute: str, network: str, parts: int, host: Host = THREADS
+    values: JointRound, compute: str, network: str, parts: int, host: Host = CORE
 ) -> float:
     """By the arms of these names; of the rank that is slowest at best."""
 
@@ -42,7 +41,7 @@ def bound_of(
 
 
 def share(
-    values: JointRound, arm: str, compute: str, network: str, parts: int, host: Host = THREADS
+    values: JointRound, arm: str, compute: str, network: str, parts: int, host: Host = CORE
 ) -> float:
     """Of the bound over what the arm took: 1 is perfect."""
     return bound_of(values, compute, network, parts, host) / slowest(values, arm)

@@ -26,6 +26,8 @@ class RankTime(NamedTuple):
     """CPU time of all its threads."""
     core: float
     """What kept its core busy: threads, and interrupts that found no thread to count for."""
+    kernel: float
+    """That its core was in the kernel, interrupts included; by clock ticks: only means tell."""
 
 
 JointRound: TypeAlias = Mapping[str, Sequence[RankTime]]
@@ -79,6 +81,10 @@ class JointRounds:
     def core(self, arm: str) -> Spread:
         """What an arm keeps a core busy; of the rank that it keeps busy most."""
         return self.spread(lambda values: max(time.core for time in values[arm]))
+
+    def kernel(self, arm: str) -> float:
+        """How long an arm keeps a core in the kernel; the mean, also of all ranks."""
+        return statistics.mean(time.kernel for values in self.kept for time in values[arm])
 
     def ratio(self, arm: str, to: str) -> Spread:
         """One arm's time by the clock over another's."""
@@ -164,18 +170,15 @@ def _take(call: Call, times: int, core: AwakeCore) -> JointSample:
 
 def _time(call: Call, times: int, core: AwakeCore) -> RankTime:
     dist.barrier()
-    away = _away_ns(core)
+    before, idle = read_own_core_times(), core.idle_ns()
     wall, cpu = time.perf_counter_ns(), time.process_time_ns()
     for _ in range(times):
         call()
     spent, taken = time.process_time_ns() - cpu, time.perf_counter_ns() - wall
-    busy = max(spent, taken - (_away_ns(core) - away))
-    return RankTime(*(ns / times / 1e3 for ns in (taken, spent, busy)))
-
-
-def _away_ns(core: AwakeCore) -> float:
-    """In which nothing ran on this rank's core, or another machine had it."""
-    return core.idle_ns() + read_own_core_times().stolen * 1e9
+    idle, after = core.idle_ns() - idle, read_own_core_times()
+    busy = max(spent, taken - idle - (after.stolen - before.stolen) * 1e9)
+    kernel = (after.kernel - before.kernel) * 1e9
+    return RankTime(*(ns / times / 1e3 for ns in (taken, spent, busy, kernel)))
 
 
 class _Others:

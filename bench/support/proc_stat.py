@@ -25,7 +25,12 @@ class CoreTimes(NamedTuple):
     @property
     def busy(self) -> float:
         """By ticks."""
-        return self.user + self.nice + self.system + self.interrupts
+        return self.user + self.nice + self.kernel
+
+    @property
+    def kernel(self) -> float:
+        """For threads, or for nobody."""
+        return self.system + self.interrupts
 
 
 def read_core_times(cores: Collection[int] | None = None) -> CoreTimes:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support.awake import AwakeCore
 from support.balance import Balance
-from support.bound import CORE, bound, bound_of
+from support.bound import THREADS, bound, bound_of
 from support.lockstep import JointRounds, JointSample, RankTime
 from support.network import Link, Rights, run_ranks
 from support.proc_stat import parse_core_times, read_core_times, read_own_core_times
@@ -69,10 +69,10 @@ def test_the_bound_is_what_is_busy_longest_and_what_has_nothing_beside_it() -> N
     assert bound(compute=100, network=200, host=10, chunks=10) == 200 + 10
 
 
-def test_a_bound_with_interrupts_is_higher() -> None:
-    joint = {"compute": [RankTime(100, 100, 100)], "network": [RankTime(20, 5, 10)]}
+def test_interrupts_are_no_time_to_compute() -> None:
+    joint = {"compute": [RankTime(100, 100, 100, 0)], "network": [RankTime(20, 5, 10, 0)]}
     with_interrupts, without = (
-        bound_of(joint, "compute", "network", 1, *host) for host in ((CORE,), ())
+        bound_of(joint, "compute", "network", 1, *host) for host in ((), (THREADS,))
     )
     assert with_interrupts == pytest.approx(without + 5 * (1 - 1 / 16))
 
@@ -103,13 +103,13 @@ def test_a_balanced_link_follows_the_speed_of_the_cores() -> None:
     for _ in range(3):  # cores take twice as long as the link was set for
         network = 100 / balance.rates[-1]
         balance.after_round(
-            {"network": [RankTime(network, 0, 0)], "compute": [RankTime(200, 0, 0)]}
+            {"network": [RankTime(network, 0, 0, 0)], "compute": [RankTime(200, 0, 0, 0)]}
         )
     assert balance.rates == [1.0, 0.5, 0.5, 0.5]
 
 
 def sample(wall: float, *, others: float = 0) -> JointSample:
-    return JointSample([RankTime(wall, 0, 0)], others)
+    return JointSample([RankTime(wall, 0, 0, 0)], others)
 
 
 def test_a_sure_ratio_is_below_the_median_by_its_sign_test() -> None:
