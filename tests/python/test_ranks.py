@@ -39,6 +39,8 @@ def test_tensor_parallel_models_equal_their_unsplit_ranks(model: str) -> None:
     [
         ("size", r'"network all_reduce.0 24 f32" here, "network all_reduce.0 32 f32" there'),
         ("strategy", r'"strategy CommOverlap, 2 microbatches.*" here, ".* 3 microbatches.*" there'),
+        ("empty", r'"compute linear.3" here, "network2 all_reduce.3 0 f32" there'),
+        ("empty part", r'"network all_reduce.0 24 f32" here, "network all_reduce.0 48 f32" there'),
     ],
 )
 def test_ranks_that_differ_say_where_and_go_on(how: str, line: str) -> None:

@@ -21,6 +21,32 @@ class Block(nn.Module):
         return functional.all_reduce(self.linear(x), "sum", distributed.group.WORLD) + 1
 
 
+class BySizes(dynaflow.OpScheduler):
+    """CommOverlap over parts that may be empty."""
+
+    def __init__(self, sizes: list[int]) -> None:
+        super().__init__()
+        self.sizes = sizes
+
+    def split(self, batch: dynaflow.Batch) -> dynaflow.Split:
+        return batch.by_sizes(self.sizes) if batch.rows == sum(self.sizes) else batch.even(2)
+
+    def schedule(self, ctx: dynaflow.ScheduleContext) -> None:
+        dynaflow.CommOverlap().schedule(ctx)
+
+
+def schedule(how: str, *, other: bool) -> dynaflow.OpScheduler | dynaflow.CommOverlap:
+    """Of this rank."""
+    if how == "empty part":
+        return BySizes([6, 0] if other else [3, 3])
+    if how == "empty":
+        return dynaflow.CommOverlap(4)
+    return dynaflow.CommOverlap(3 if other and how == "strategy" else 2)
+
+
+ROWS = {"size": (6, 8), "empty": (4, 3)}  # of rank 0, and of the other
+
+
 def fails(compiled: nn.Module, rows: int) -> dynaflow.Error | None:
     try:
         compiled(torch.ones(rows, 8))
@@ -36,10 +62,9 @@ if __name__ == "__main__":
     with torch.no_grad():
         torch.manual_seed(0)
         model = Block()
-        parts = 3 if other and how == "strategy" else 2
-        compiled = dynaflow.compile(model, dynaflow.CommOverlap(parts))
-        assert fails(compiled, 6) is None or how == "strategy"
-        error = fails(compiled, 8 if other and how == "size" else 6)
+        compiled = dynaflow.compile(model, schedule(how, other=other))
+        assert fails(compiled, 8) is None or how == "strategy"
+        error = fails(compiled, ROWS.get(how, (6, 6))[other])
         assert error is not None, "nobody noticed"
         print(error)
         # The group is not harmed: as soon as all agree, it works.
